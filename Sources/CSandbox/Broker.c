@@ -34,7 +34,7 @@ static uint32_t serial;
 /// Threads ask one after the other.
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
-/// What SQLite puts behind the name of a database. The last one is a file without a name, for what does not fit into memory.
+/// What SQLite puts after the name of a database. The last one is a file without a name, for what does not fit into memory.
 static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
 enum { SUFFIXES = sizeof suffixes / sizeof *suffixes };
 /// Others are in the request: "-mj" and hexadecimal digits, the journal of a change of several databases.
@@ -163,7 +163,7 @@ static void serve(const void *started_with, pid_t parent) {
 int imdump_broker_start(const struct imdump_broker_item *list, int length, int is_sandboxed) {
   const struct facts facts = {is_sandboxed};
   pid_t process;
-  // Before the fork: the broker has its own copy of what stands there now. Folders get low numbers, which it keeps.
+  // Before the fork: the broker has its own copy of what is there now. Folders get low numbers, which it keeps.
   struct imdump_broker_item *copy = malloc((size_t)length * sizeof *copy + 1);
   int folders[IMDUMP_HELPER_KEPT], kept = 0;
   if (!copy) return -ENOMEM;
@@ -287,7 +287,7 @@ int imdump_may_make_files(int folder) {
 
 // Databases. SQLite knows paths alone.
 
-/// Finds the database of a path, and what stands behind its name. The item, or -1.
+/// Finds the database of a path, and what follows its name. The item, or -1.
 static int store_item(const char *path, int *suffix) {
   static const char temporary[] = "etilqs_";
   for (int i = 0; broker >= 0 && i < count; i++) {
@@ -306,7 +306,7 @@ static int store_item(const char *path, int *suffix) {
     const char *slash = strrchr(items[i].path, '/');
     size_t folder = slash ? (size_t)(slash - items[i].path) + 1 : 0;
     const char *name = path + folder;
-    // SQLite writes a slash of its own behind the folder's.
+    // SQLite writes a slash of its own after the folder's.
     if (folder > 0 && strncmp(path, items[i].path, folder) == 0) {
       name += strspn(name, "/");
       if (*name == 0 || strncmp(name, temporary, sizeof temporary - 1) == 0) {
@@ -337,7 +337,7 @@ static int ask_store(int item, int action, const char *path, int suffix, int fla
 static int database_open(const char *path, int flags, int mode) {
   int suffix, item = store_item(path, &suffix);
   if (item < 0) return open(path, flags | O_NOFOLLOW, mode);
-  // The folder, to sync it: what is removed in it matters to nobody.
+  // The folder, to sync it: what is removed in it does not matter.
   if (suffix == FOLDER) return result(-EACCES);
   if (suffix == TEMPORARY_FILE) return ask_store(item, TEMPORARY, path, 0, flags, NULL);
   return ask_store(item, OPEN, path, suffix, flags, NULL);

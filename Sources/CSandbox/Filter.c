@@ -127,7 +127,7 @@ int imdump_filter_system_calls(int may_write, const int *openers, int count, int
   IMDUMP_SKIP_UNLESS(0, 1);
   IMDUMP_ALLOW;
   IMDUMP_REFUSE;
-  // Not F_SETOWN and F_SETSIG, by which the kernel sends signals for whoever may send none.
+  // Not F_SETOWN and F_SETSIG, by which the kernel sends signals for processes that may send none.
   static const unsigned descriptors[] = {
     F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW, F_DUPFD_CLOEXEC, F_OFD_GETLK, F_OFD_SETLK,
     F_OFD_SETLKW, F_GETPIPE_SZ, F_SETPIPE_SZ,

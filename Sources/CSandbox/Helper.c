@@ -42,7 +42,7 @@ int imdump_helper_receive(int socket, void *bytes, size_t count, int *passed) {
   return found == (ssize_t)count ? 0 : -1;
 }
 
-/// Leaves the socket open, as IMDUMP_HELPER_SOCKET, those that are kept behind it, and nothing else.
+/// Leaves the socket open, as IMDUMP_HELPER_SOCKET, those that are kept after it, and nothing else.
 static void close_others(int socket, const int *kept, int count) {
   // Out of the way first.
   int far[IMDUMP_HELPER_KEPT];

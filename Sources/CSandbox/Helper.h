@@ -20,7 +20,7 @@ int imdump_helper_start(void (*serve)(const void *facts, pid_t parent), const vo
 /// Descriptors that a process can keep.
 enum { IMDUMP_HELPER_KEPT = 8 };
 
-/// The same, but that the `count` descriptors of `kept` are open in it as well, as the numbers behind IMDUMP_HELPER_SOCKET.
+/// The same, but that the `count` descriptors of `kept` are open in it as well, as the numbers after IMDUMP_HELPER_SOCKET.
 int imdump_helper_start_keeping(void (*serve)(const void *facts, pid_t parent), const void *facts, const int *kept, int count,
                                 pid_t *process);
 

@@ -108,7 +108,7 @@ static int restrict_to_folder(void) {
 
 /// Gives up all but what opens files in FOLDER. 0, NOT_NEEDED, or an error's number.
 static int confine(int is_sandboxed) {
-  // What root stays root for is the caller's, and made by nobody else.
+  // What root stays root for is the caller's, and no other user makes it.
   if (geteuid() == 0) return is_sandboxed ? restrict_to_folder() : 0;
   // Asked with the rights of the user alone: the capability does not count here.
   if (faccessat(FOLDER, ".", W_OK | X_OK, 0) == 0) return NOT_NEEDED;

@@ -19,12 +19,12 @@
 // linux/magic.h: the magic of procfs, whose links are doors of the kernel and no text.
 enum { PROC_MAGIC = 0x9fa0, MOST_LINKS = 40 };
 
-/// Whether another user than this one and root may change what names in a folder stand for.
+/// Whether another user than this one and root may change what names in a folder mean.
 static int is_shared(const struct stat *folder) {
   return (folder->st_uid != geteuid() && folder->st_uid != 0) || (folder->st_mode & (S_IWGRP | S_IWOTH)) != 0;
 }
 
-/// Whether a link in a folder was laid by whoever may.
+/// Whether a link in a folder was made by a user who may.
 static int is_trusted_link(const struct stat *folder, const struct stat *link) {
   if (!is_shared(folder)) return 1;
   int is_held = folder->st_uid == geteuid() || (folder->st_uid == 0 && (folder->st_mode & S_ISVTX) != 0);

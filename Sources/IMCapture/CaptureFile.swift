@@ -123,7 +123,7 @@ package final class CaptureFile: PacketSource {
     body(bytes, Span(_unsafeStart: records, count: range.count))
   }
 
-  /// The packets of the batch; they stand in `bytes`. Both are valid until `advance` is called.
+  /// The packets of the batch; they are in `bytes`. Both are valid until `advance` is called.
   var records: UnsafePointer<PacketRecord> { UnsafePointer(batch.records) }
   /// How many there are.
   var recordCount: Int { batch.count }

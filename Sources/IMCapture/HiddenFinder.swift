@@ -2,7 +2,7 @@ import Glibc
 
 /// Finds out whether a packet that a capture filter has left out would have passed without its tags or its tunnel.
 ///
-/// The filter's program looks at fixed places of a packet. So it is asked again about a copy in which the inner IP packet stands behind
+/// The filter's program looks at fixed places of a packet. So it is asked again about a copy in which the inner IP packet follows
 /// the link layer's header.
 struct HiddenFinder: ~Copyable {
   /// The most bytes of a packet that are copied: more than headers have.
@@ -41,7 +41,7 @@ struct HiddenFinder: ~Copyable {
       ? inner.kind : nil
   }
 
-  /// The innermost IP packet of what begins at `start` with an Ethernet type, and what stands first in front of it; `nil` where nothing
+  /// The innermost IP packet of what begins at `start` with an Ethernet type, and what comes first before it; `nil` where nothing
   /// does.
   private static func inner(
     _ bytes: UnsafeRawBufferPointer, _ start: Int, type: UInt16

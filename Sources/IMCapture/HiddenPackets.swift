@@ -1,4 +1,4 @@
-/// What a capture filter does not look behind.
+/// What a capture filter does not look into.
 package enum HiddenKind: UInt8, CaseIterable, Sendable {
   /// Tags of VLANs, one or more.
   case vlan

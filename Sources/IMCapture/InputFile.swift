@@ -4,7 +4,7 @@ import Synchronization
 
 /// Files that are read, whatever is in them: all are opened here.
 ///
-/// A run that gives up rights opens what it will read before it does so, and reads it by descriptors from then on. What is more than
+/// A run that drops privileges opens what it will read before it does so, and reads it by descriptors from then on. What is more than
 /// `heldCount` files comes from a process that kept the rights (`CSandbox/Broker.h`), one at a time.
 package enum InputFile {
   private struct State {
@@ -37,7 +37,7 @@ package enum InputFile {
 
   /// Opens a file for reading. A pipe is not waited for; several descriptors of a file may share one offset.
   ///
-  /// Returns a descriptor that is closed by whoever asked, or the error's number, negative.
+  /// Returns a descriptor that the caller closes, or the error's number, negative.
   package static func open(_ path: String) -> Int32 {
     guard let held = state.withLock({ $0.held[path] }) else { return imdump_open_input(path) }
     guard held >= 0 else { return held }

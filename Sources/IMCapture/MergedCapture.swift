@@ -311,7 +311,7 @@ package final class MergedCapture: PacketSource {
     return end
   }
 
-  /// Moves a file behind the record before `end`.
+  /// Moves a file past the record before `end`.
   private func advance(_ index: Int, to end: Int, in records: UnsafePointer<PacketRecord>) {
     let first = inputs[index].next
     inputs[index].next = end

@@ -6,7 +6,7 @@ package enum OutputFile {
   /// Opens the file at `path` for appending, makes it where there is none, and empties it if it is a regular one. A pipe without a reader
   /// is waited for.
   ///
-  /// Links are followed where nobody else may have laid them: not in a folder that another user may write to, nor one on the way. There
+  /// Links are followed where no other user may have made them: not in a folder that another user may write to, nor one on the way. There
   /// a file is written only if it is the caller's or its folder's owner's, and has no other name.
   ///
   /// With `keeps` nothing is emptied.

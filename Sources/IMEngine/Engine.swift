@@ -53,7 +53,7 @@ package struct Engine: ~Copyable {
     connections.tracker.tellSettlements()
   }
 
-  /// Says that packets come whose times nobody knows: from here on no round trip is measured.
+  /// Says that packets come whose times are unknown: from here on no round trip is measured.
   package mutating func lacksTimes() {
     shared.clock.isTimeless = true
     connections.tracker.isTimeless = true

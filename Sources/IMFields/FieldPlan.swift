@@ -78,7 +78,7 @@ package final class FieldPlan: Sendable {
   package let remembers: Bool
   /// What reading and printing ask of each field.
   let traits: [Traits]
-  /// The fields' names as keys of JSON, with quotation marks and colon, one behind the other.
+  /// The fields' names as keys of JSON, with quotation marks and colon, one after the other.
   package let keyText: [UInt8]
   /// Whether there are fields that are for conditions only.
   let hasUnshown: Bool

@@ -1,7 +1,7 @@
 extension FieldReader {
   /// Takes `steps` one after the other.
   mutating func run(_ steps: FieldSteps) throws(FieldsEnd) {
-    // What somebody asks for marks of is read by the steps themselves.
+    // Where marks are requested, fields are read by the steps themselves.
     let isQuick = marks == nil
     for (i, quick) in steps.quick.enumerated() {
       switch quick.kind {

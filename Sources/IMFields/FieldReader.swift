@@ -42,7 +42,7 @@ package struct FieldReader: ~Copyable {
   var frame: (connection: UInt32, isBack: Bool) = (0, false)
   /// Where the next byte is read, and where the part ends that is being read.
   var at = 0, end = 0
-  /// Fields that were read; those of a group behind those of the one that it is in.
+  /// Fields that were read; those of a group after those of the one that it is in.
   var found: [NamedField] = []
   /// Where the fields of the innermost group begin, and those of the groups that it is in.
   var start = 0

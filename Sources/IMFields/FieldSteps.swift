@@ -1,4 +1,4 @@
-/// Steps that are taken one after the other, and in few bytes what most of them are: whoever takes a step that is quick reads no
+/// Steps that are taken one after the other, and in few bytes what most of them are: a reader of a quick step reads no
 /// more of it, and counts no references.
 package struct FieldSteps: Sendable {
   /// The steps.

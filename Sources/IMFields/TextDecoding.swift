@@ -79,7 +79,7 @@ package enum TextDecoding {
     0x0A: "\u{C}", 0x14: "^", 0x28: "{", 0x29: "}", 0x2F: "\\", 0x3C: "[", 0x3D: "~", 0x3E: "]", 0x40: "|", 0x65: "€",
   ]
 
-  /// Whether a code stands for the character of ASCII with its number.
+  /// Whether a code is the character of ASCII with its number.
   private static func isASCII(_ code: UInt8) -> Bool {
     switch code {
     case 0x20...0x23, 0x25...0x3F, 0x41...0x5A, 0x61...0x7A, 0x0A, 0x0D: true

@@ -24,7 +24,7 @@ public final class SQLiteMailbox {
   private var database: OpaquePointer?
   private var statements: [String: OpaquePointer] = [:]
 
-  /// Opens the database in a folder, and makes both where they are missing. Nobody else may use it meanwhile.
+  /// Opens the database in a folder, and makes both where they are missing. No other process may use it meanwhile.
   public init(folder: String) throws(MailboxError) {
     let path = folder + "/letters.db"
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX

@@ -39,7 +39,7 @@ package struct HandshakeCounts: Equatable, Sendable {
     case .unanswered: unanswered += 1
     case .pending: pending += 1
     }
-    // Where packets have no times, nobody knows when the answer came.
+    // Where packets have no times, the time of the answer is unknown.
     guard outcome == .answered || outcome == .acknowledged, figures.readyAt != .distantPast else { return }
     timed += 1
     let time = max(0, figures.readyAt.nanoseconds(since: figures.handshakeAt) / 1_000)

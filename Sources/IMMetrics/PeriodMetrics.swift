@@ -97,7 +97,7 @@ package struct PeriodMetrics: Sendable {
     if active > 0 { active -= 1 }
   }
 
-  /// Counts pings of a carrier that stand for heartbeats.
+  /// Counts pings of a carrier that count as heartbeats.
   package mutating func pinged(_ pings: PingCounts) {
     heartbeats.sent += pings.sent
     heartbeats.addPings(pings)

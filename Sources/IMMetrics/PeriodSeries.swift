@@ -33,7 +33,7 @@ package struct PeriodSeries: Sendable {
   package private(set) var rows: [Int64: Row] = [:]
   /// What came when there was no room for another period.
   package private(set) var others: Row?
-  /// Pings of connections that have no last report yet, which says whether these stand for heartbeats: by connection and period.
+  /// Pings of connections that have no last report yet, which says whether these count as heartbeats: by connection and period.
   private var pings: [UInt32: [Int64: PingCounts]] = [:]
   /// Connections and periods in `pings`, and the most that there may be; further pings count where their connection began.
   private var pingRows = 0
@@ -87,7 +87,7 @@ package struct PeriodSeries: Sendable {
     pings[connection, default: [:]][number, default: PingCounts()].add(PingCounts(step))
   }
 
-  /// Counts a step of a carrier's ping that stands for a heartbeat, at once.
+  /// Counts a step of a carrier's ping that counts as a heartbeat, at once.
   package mutating func heartbeat(_ step: PingStep, sentAt: Timestamp) {
     change(sentAt) { $0.metrics.pinged(PingCounts(step)) }
   }

@@ -116,7 +116,7 @@ package struct SlidingWindow: Sendable {
     return sum
   }
 
-  /// The first boundary behind `boundary` at which the window is not empty, though nothing comes; `nil` where it is empty from there on.
+  /// The first boundary after `boundary` at which the window is not empty, though nothing comes; `nil` where it is empty from there on.
   /// What has a time of its own far ahead leaves the window empty until then.
   package func nextBoundary(after boundary: Timestamp) -> Timestamp? {
     let end = Self.number(boundary, step)

@@ -1,7 +1,7 @@
 package import IMEngine
 package import IMWire
 
-/// What the messages of a capture are, all of them together and whoever sends them: as much as tells whether another capture decodes to
+/// What the messages of a capture are, all of them together, whoever the sender: as much as tells whether another capture decodes to
 /// the same messages.
 ///
 /// Of each message it hashes all that `imdump messages --json` says of it, except its connection's number and names. The hashes are

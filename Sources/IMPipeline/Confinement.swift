@@ -49,7 +49,7 @@ struct Confinement {
   /// Of a command that reads files and prints; root becomes another user for that.
   static var ofReader: Confinement { Confinement(reader: usualUser) }
 
-  /// The user that root becomes where nobody says which: as of Debian's tcpdump, or else nobody. nil where it cannot, as in some
+  /// The user that root becomes where none is named: that of Debian's tcpdump, or else `nobody`. nil where it cannot, as in some
   /// containers.
   private static var usualUser: User? {
     guard geteuid() == 0, let user = User(named: "tcpdump") ?? User(named: "nobody") else { return nil }

@@ -40,7 +40,7 @@ package func systemText(_ number: Int32) -> String {
   return words.prefix(1).lowercased() + words.dropFirst()
 }
 
-/// Gives up what a command does not need that reads these files alone, and prints.
+/// Drops the privileges that a command does not need that reads these files alone, and prints.
 func confineReader(of paths: [String]) throws(SourceError) {
   InputFile.expect(paths)
   do throws(CaptureError) { try Confinement.ofReader.enter(folders: [], mayWrite: false) } catch {

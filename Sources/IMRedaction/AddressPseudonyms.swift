@@ -66,7 +66,7 @@ package struct AddressPseudonyms: Sendable {
   /// ones and all zeros what they are.
   package mutating func link(_ bytes: [UInt8]) -> [UInt8] {
     guard bytes.count <= 8 else { return makeLink(bytes) }
-    // Those of fewer bytes stand apart.
+    // Those of fewer bytes are kept apart.
     let address = bytes.reduce(UInt64(bytes.count)) { $0 << 8 | UInt64($1) }
     let place = Int(truncatingIfNeeded: (address &* 0x9e37_79b9_7f4a_7c15) >> 40) & (Self.recentLinkCount - 1)
     if bytes.count < 8, let (old, found) = recentLinks[place], old == address { return found }

@@ -20,7 +20,7 @@ enum HTTPRedaction {
     return result
   }
 
-  /// A request's path goes, and what an answer says behind its status, unless it is what the standard says.
+  /// A request's path goes, and what an answer says after its status, unless it is what the standard says.
   private static func first(_ line: [UInt8]) -> [UInt8] {
     if line.starts(with: "HTTP/".utf8) {
       let words = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)

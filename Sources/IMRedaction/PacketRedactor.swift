@@ -7,7 +7,7 @@ package struct PacketRedactor {
   private var addresses: AddressPseudonyms
   /// Bytes of the last packet, old and new.
   private var old: [UInt8] = []
-  /// What stands for the last packet.
+  /// The replacement of the last packet.
   package private(set) var new: [UInt8] = []
   /// The first byte of a packet in its batch.
   private var base = 0
@@ -27,7 +27,7 @@ package struct PacketRedactor {
     return new
   }
 
-  /// Has `new` be what stands for a packet. `replace` is given its old bytes, its new ones, and where in both its TCP payload is, and
+  /// Puts a packet's replacement into `new`. `replace` is given its old bytes, its new ones, and where in both its TCP payload is, and
   /// replaces that.
   package mutating func rewrite(
     _ bytes: RawSpan, _ record: PacketRecord, _ layers: PacketLayers,
@@ -99,7 +99,7 @@ package struct PacketRedactor {
     return ip + 8..<ip + 40
   }
 
-  /// Headers that may stand between IPv6's and what it carries (RFC 8200, RFC 4302).
+  /// Headers that may be between IPv6's and what it carries (RFC 8200, RFC 4302).
   private enum Extension {
     static let hopByHop: UInt8 = 0, routing: UInt8 = 43, fragment: UInt8 = 44, authentication: UInt8 = 51
     static let destination: UInt8 = 60
@@ -107,7 +107,7 @@ package struct PacketRedactor {
   /// Options of such headers: one byte of padding, several, and the length of a jumbogram, by which it is read.
   private static let pad1: UInt8 = 0, padN: UInt8 = 1, jumbo: UInt8 = 0xc2
 
-  /// Options of IPv6 may name hosts as well: padding as long stands in their place.
+  /// Options of IPv6 may name hosts as well: padding of the same length replaces them.
   private mutating func padOptions(ofIPv6 ip: Int, upTo limit: Int) {
     let limit = min(limit, new.count)
     guard ip + 40 <= limit else { return }

@@ -1,7 +1,7 @@
 import IMFields
 import IMWire
 
-/// Pseudonyms of names and numbers that were asked for not long ago: the same ones stand in frame after frame, and each takes many
+/// Pseudonyms of names and numbers that were asked for not long ago: the same ones occur in frame after frame, and each takes many
 /// rounds of a hash.
 struct PseudonymCache {
   private struct Number {

@@ -4,7 +4,7 @@ package import IMWire
 /// Rewrites what the chosen connections of a capture say while it is decoded, and keeps the new bytes by their places in the
 /// streams.
 ///
-/// New bytes are kept by when they were made. Whoever writes packets behind the decoder begins another generation of them from time to
+/// New bytes are kept by when they were made. The writer of packets, which follows the decoder, begins another generation of them from time to
 /// time; the oldest of three is forgotten then.
 package final class RedactionSink: EngineSink {
   /// What the engine has to tell for that.
@@ -97,7 +97,7 @@ package final class RedactionSink: EngineSink {
       if let place = generation.places[Self.number(way)] { kept.formUnion(generation.streams[Int(place)].kept) }
     }
     StreamPatches.clear(&new, range, keeping: kept)
-    // Of two that stand for the same bytes the first counts.
+    // Of two for the same bytes the first counts.
     for generation in generations {
       guard let place = generation.places[Self.number(way)] else { continue }
       generation.streams[Int(place)].put(heads: old, into: &new, range, at: offset)

@@ -25,7 +25,7 @@ struct ByteCount: OptionValue, Equatable {
   static var wanted: String { "a number of bytes such as 64m" }
 }
 
-/// How much is kept for one user on the command line: letters, and their bytes behind a colon.
+/// How much is kept for one user on the command line: letters, and their bytes after a colon.
 struct MailboxSize: OptionValue, Equatable {
   var letters = 10_000
   var bytes = ByteCount(64 << 20)

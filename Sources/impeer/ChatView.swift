@@ -62,7 +62,7 @@ struct ChatView {
     add(Entry(text: "\(TerminalText.plain(sender)): \(TerminalText.plain(text))"))
   }
 
-  /// Somebody has sent something that is no text.
+  /// A user has sent something that is no text.
   mutating func reported(_ sender: String, _ what: String) {
     isPeerTyping = false
     add(Entry(text: "\(TerminalText.plain(sender)) \(TerminalText.plain(what))"))

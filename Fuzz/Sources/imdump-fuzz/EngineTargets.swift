@@ -149,7 +149,7 @@ private func redact(_ bytes: [UInt8], _ records: [PacketRecord], plans: [Protoco
   _ = run(bytes, records, plans: [tjp, mqtt], sums: options & 1 == 0, memory: options & 2 == 0 ? 256 << 20 : 1 << 20)
 }
 
-/// What tunnels carry: a byte for the kind, two for the length, then the bytes behind a header of IP and, for most kinds, UDP.
+/// What tunnels carry: a byte for the kind, two for the length, then the bytes after a header of IP and, for most kinds, UDP.
 @Sendable private func tunnels(_ input: UnsafeRawBufferPointer) {
   let ports: [UInt16] = [4_789, 8_472, 4_790, 6_081, 2_152, 1_701, 5_247, 37_008, 6_635, 443, 12_345]
   let protocols: [UInt8] = [4, 41, 47, 51, 97, 137]
@@ -169,7 +169,7 @@ private func redact(_ bytes: [UInt8], _ records: [PacketRecord], plans: [Protoco
       let port = kind < ports.count ? ports[kind] : 0
       let datagram = kind < ports.count ? [0x9c, 0x40, UInt8(port >> 8), UInt8(port & 0xff), 0, 0, 0, 0] : [] as [UInt8]
       let total = 20 + datagram.count + content.count
-      // A checksum of 0 is what offload leaves behind.
+      // A checksum of 0 is what offload leaves.
       packet += [8, 0, 0x45, 0, UInt8(total >> 8), UInt8(total & 0xff), 0, 0, 0, 0, 64]
       packet += [kind < ports.count ? 17 : protocols[kind - ports.count], 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]
       packet += datagram + content

@@ -4,7 +4,7 @@ import Glibc
 @testable import IMStore
 @testable import IMWire
 
-/// What reads what somebody else has made, and is no capture: rules over packets of any time, and stores.
+/// Targets that read input that others have made and that is no capture: rules over packets of any time, and stores.
 let storeTargets = [
   Target(name: "check", run: check),
   Target(name: "store", run: store),

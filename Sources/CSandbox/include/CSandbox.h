@@ -47,7 +47,7 @@ int imdump_become_opener(unsigned uid, unsigned gid);
 int imdump_restrict_opener(int folder);
 int imdump_filter_opener(int socket);
 
-/// What a broker gives up (Broker.h): all capabilities but those to open files, and the system calls that it does not need.  0, or -errno.
+/// Drops a broker's privileges (Broker.h): all capabilities but those to open files, and the system calls that it does not need.  0, or -errno.
 int imdump_keep_opening(void);
 int imdump_filter_broker(int socket);
 

@@ -3,9 +3,9 @@
 
 /// Files that are written, and their folders: all are opened here.
 ///
-/// In a folder that another user may write to, names may be traps: a link to a file of ours, a file that somebody else can read, a
+/// In a folder that another user may write to, names may be traps: a link to a file of ours, a file that another user can read, a
 /// second name of a file that is not to be lost. There no link is followed, also not on the way, and a file is written only where it is
-/// ours alone, or its folder's owner's in a folder that nobody else may write to. Elsewhere links are followed; `/dev/stdout` and
+/// ours alone, or its folder's owner's in a folder that no other user may write to. Elsewhere links are followed; `/dev/stdout` and
 /// `/dev/fd/N` are links of this kind.
 
 /// Why something was not opened: nothing special, a link that another user may have laid, or something that is another user's or has
@@ -24,7 +24,7 @@ int imdump_open_output(const char *path, unsigned mode, int keeps, int (*is_stop
 /// link on the way that another user may have laid.
 int imdump_open_folder(const char *path);
 
-/// Gives up what lets a file's owner have rights that its caller has not, but for capturing: capabilities of the program's file that open
+/// Drops what lets a file's owner have rights that its caller has not, but for capturing: capabilities of the program's file that open
 /// files of others. Nothing where the caller has given the rights.
 void imdump_keep_callers_rights(void);
 

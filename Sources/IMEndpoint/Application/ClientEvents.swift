@@ -29,6 +29,6 @@ public struct ClientEvents: AsyncSequence, Sendable {
     }
   }
 
-  /// Begins with the events that nobody has taken.
+  /// Begins with the events that no consumer has taken.
   public func makeAsyncIterator() -> Iterator { Iterator(stream.makeAsyncIterator(), took) }
 }

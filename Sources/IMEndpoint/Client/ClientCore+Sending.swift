@@ -59,7 +59,7 @@ extension ClientCore {
     try accept(.receipt, body, .normal, .normal, session, at: now)
   }
 
-  /// Gives up everything that waits in a session, for its turn or for its answer, and says why. It may have arrived.
+  /// Fails everything that waits in a session, for its turn or for its answer, and says why. It may have arrived.
   /// - Returns: how many messages that were.
   @discardableResult
   public mutating func abandon(_ session: SessionID, because reason: FailureReason, at now: Moment) -> Int {

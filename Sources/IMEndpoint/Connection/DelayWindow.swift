@@ -1,9 +1,9 @@
 /// How much that is not urgent may be under way on a connection: as much as the path carries without a queue.
 ///
 /// What waits in a queue on the way cannot be overtaken, so nothing is put there that something urgent, or a text beside a
-/// film, would have to wait behind. A queue shows in the round trips: while one is near the shortest ever, the window grows
+/// film, would have to wait for. A queue shows in the round trips: while one is near the shortest ever, the window grows
 /// by what was acknowledged; while the shortest of the last three is long, it shrinks by as much (as LEDBAT does, RFC 6817).
-/// Of three, because behind a queue all are long, while loss leaves some of them short.
+/// Of three, because with a queue all are long, while loss leaves some of them short.
 struct DelayWindow: Sendable {
   /// Bytes that may be under way.
   private(set) var limit = DelayWindow.least

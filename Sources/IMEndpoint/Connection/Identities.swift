@@ -81,10 +81,10 @@ public struct DeviceSecret: Hashable, Sendable, CustomStringConvertible {
     bytes = (0..<Self.byteCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
   }
 
-  /// One that nobody has had before.
+  /// One that no client has had before.
   public static func random() -> DeviceSecret { DeviceSecret(random: ()) }
 
-  /// No secret: it may stand in a log.
+  /// No secret: it may appear in a log.
   public var description: String { "DeviceSecret" }
 }
 

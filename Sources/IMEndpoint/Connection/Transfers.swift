@@ -43,7 +43,7 @@ struct IncomingTransfer: Sendable {
     var category: SequenceCategory
     var name: UInt64
     var offset: Int
-    /// Where its bytes stand in the frame's body.
+    /// Where its bytes are in the frame's body.
     var bytes: Range<Int>
 
     var isLast: Bool { offset + bytes.count == size }
@@ -70,7 +70,7 @@ struct IncomingTransfer: Sendable {
   var size: Int
   var compression: UInt8
   var category: SequenceCategory
-  /// What has come without a gap, and what has come behind one, by its offset; nothing where nobody wants it. So it takes
+  /// What has come without a gap, and what has come after one, by its offset; nothing where no consumer wants it. So it takes
   /// the memory of what has come, whatever it says of itself.
   private var body: [UInt8] = []
   private var early: [Int: [UInt8]] = [:]

@@ -51,8 +51,8 @@ public struct MessageOrigin: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension Message {
-  /// Whether it has a place in the order of its conversation. Notes that somebody is typing, and statuses, have none: they
-  /// are of use to those who are there, and are kept for nobody.
+  /// Whether it has a place in the order of its conversation. Typing notifications, and statuses, have none: they
+  /// are of use to those who are there, and are not stored.
   public var isOrdered: Bool {
     switch content {
     case .typing, .status: false

@@ -1,6 +1,6 @@
 /// Sessions without a connection, in the order in which they lost it: which one is forgotten first when there is no room.
 ///
-/// Sessions that have carried nothing but their handshake go before those that somebody has used, so that whoever opens many
+/// Sessions that have carried nothing but their handshake go before those that a client has used, so that a client which opens many
 /// does not push out what others need. An entry is checked when it comes up: a session that is back, or gone, is passed
 /// over. So each costs the same, however many there are.
 struct EvictionQueue: Sendable {

@@ -38,7 +38,7 @@ struct Mailbox: Sendable {
   var devices: [Int32] = []
   /// Whether a device of the user's was ever here.
   var isVisited = false
-  /// It belongs to nobody: its place is free.
+  /// It has no owner: its slot is free.
   var isFree = false
 
   init(user: String) { self.user = user }

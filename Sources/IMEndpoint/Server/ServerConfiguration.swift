@@ -28,7 +28,7 @@ public struct ServerConfiguration: Hashable, Sendable {
   public var isDurable = false
   /// What is kept for users who are away.
   public var mailboxes = MailboxLimits()
-  /// The users there are; `nil`: everybody that somebody writes to.
+  /// The users there are; `nil`: every name that a message is sent to.
   public var users: Set<String>?
   /// A device that asks for it is waited for without a connection, at most for so long.
   public var expiry = Duration.seconds(30 * 86_400)

@@ -35,8 +35,8 @@ extension ServerCore {
 
   private mutating func drawIdentity() -> ClientIdentity { ClientIdentity(high: random.next(), low: random.next()) }
 
-  /// Gives a device the identity that it claims, unless another has it that has proved more: nobody's messages are taken
-  /// for those of somebody else.
+  /// Gives a device the identity that it claims, unless another has it that has proved more: no client's messages are taken
+  /// for those of another client.
   private mutating func own(_ identity: ClientIdentity, _ place: Int) {
     guard devices[place].identity != identity else { return }
     if let owner = identities[identity].map({ Int($0) }) {
@@ -127,7 +127,7 @@ extension ServerCore {
     if devices[place].sessions.isEmpty { forgetDevice(place) }
   }
 
-  /// A device without sessions that nobody waits for is forgotten.
+  /// A device that has no sessions and is not waited for is forgotten.
   mutating func forgetDevice(_ place: Int) {
     guard devices[place].isKnown else { return }
     unsubscribe(place)

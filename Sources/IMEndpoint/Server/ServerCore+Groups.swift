@@ -18,7 +18,7 @@ extension ServerCore {
   /// The users in a group, in the order of their names.
   public func members(of group: String) -> [String] { (groups[group] ?? []).sorted() }
 
-  /// A client's user joins a group, or leaves it. A group is there while somebody is in it.
+  /// A client's user joins a group, or leaves it. A group exists while it has members.
   mutating func membership(_ body: RawSpan, _ range: Range<Int>, _ place: Int) {
     guard configuration.service == .forward, range.count > 1, range.count <= 257,
       let user = devices[Int(sessions[place].device)].user

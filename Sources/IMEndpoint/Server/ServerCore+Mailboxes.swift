@@ -26,7 +26,7 @@ extension ServerCore {
         return .mailboxFull
       }
     }
-    // What strangers fill with letters to names that nobody has come by leaves room for the others.
+    // What strangers fill with letters to names that have never connected leaves room for the others.
     let isVisited = box.map { mailboxes[$0].isVisited } ?? false
     let total = isVisited ? limits.total : limits.total / 4 * 3
     guard storedBytes + cost <= total, devices[sender].stored + cost <= limits.sender else { return .mailboxFull }
@@ -172,12 +172,12 @@ extension ServerCore {
     if devices[device].cursor.next < mailboxes[box].end { enqueue(device) }
   }
 
-  /// Removes the letters at the beginning of a log that a device has, and that nobody is waited for any more.
+  /// Removes the letters at the beginning of a log that a device has, and that no device is still waited for.
   mutating func trim(_ box: Int) {
     var end = mailboxes[box].end
     for device in mailboxes[box].devices { end = min(end, devices[Int(device)].cursor.done) }
     while mailboxes[box].base < end, mailboxes[box][mailboxes[box].base]?.isDelivered ?? false { removeFirst(box) }
-    // Who is not waited for leaves nothing behind but what nobody has.
+    // Who is not waited for leaves nothing but what no device has.
     if mailboxes[box].devices.isEmpty, mailboxes[box].count == 0 { free(box) }
   }
 

@@ -376,7 +376,7 @@ extension ServerCore {
         return false
       }
       links[link].stalledSince = nil
-      // Only those whose connection this is: each write costs the same, whoever else waits.
+      // Only those whose connection this is: each write costs the same, however many wait.
       for place in links[link].sessions {
         let device = Int(sessions[Int(place)].device)
         if waitingBytes <= configuration.maximumWaitingTotal {

@@ -102,7 +102,7 @@ extension ServerCore {
     if let sender = devices[device].user { TLV.append(.sender, sender.utf8, to: &forwarded) }
     TLV.append(.origin, origin.forwarded, to: &forwarded)
     if let missing { TLV.append(.missing, TLV.bigEndian(missing), to: &forwarded) }
-    // Nobody writes under another name.
+    // No client writes under another client's name.
     TLV.append(body, without: [.sender, .origin, .missing], to: &forwarded)
     if isTransient {
       guard target.isGroup else { return pass(forwarded, category, to: target.name, at: now) }
@@ -148,7 +148,7 @@ extension ServerCore {
     return counter
   }
 
-  /// Hands a message that is kept for nobody to those of its recipient's devices that are there.
+  /// Hands a message that is not stored to those of its recipient's devices that are there.
   private mutating func pass(_ body: [UInt8], _ category: SequenceCategory, to user: String, at now: Moment) {
     guard let box = users[user].map({ Int($0) }) else { return }
     for device in mailboxes[box].devices {

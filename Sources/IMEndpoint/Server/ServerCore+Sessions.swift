@@ -217,7 +217,7 @@ extension ServerCore {
     }
   }
 
-  /// Gives up connections that carry something unanswered and on which nothing was heard for long: their client is gone, and
+  /// Drops connections that carry something unanswered and on which nothing was heard for long: their client is gone, and
   /// the network has not told.
   private mutating func dropDead(_ place: Int, at now: Moment) {
     let first = sessions[place].traffic.pending.first

@@ -8,7 +8,7 @@ enum ServerPeer: Hashable, Sendable {
   case connection(ConnectionID)
 }
 
-/// A hash of a client's identity and its secret: whoever has it cannot tell the secret, and whoever lacks the secret has
+/// A hash of a client's identity and its secret: it does not reveal the secret, and a client without the secret has
 /// another key.
 struct DeviceKey: Hashable, Sendable {
   var high: UInt64

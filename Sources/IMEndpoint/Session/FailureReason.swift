@@ -12,7 +12,7 @@ public enum FailureReason: UInt16, Sendable, CaseIterable, BitwiseCopyable, Cust
   case notAMember = 5
   /// The server, or the recipient, does not want it.
   case unwelcome = 6
-  /// Nobody came for it in time.
+  /// No device fetched it in time.
   case expired = 7
   /// Another process has taken the device over.
   case takenOver = 8

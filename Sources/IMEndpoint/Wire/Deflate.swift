@@ -24,7 +24,7 @@ enum Deflate {
     return result.isEmpty || body.count > longest(result.count) ? nil : result
   }
 
-  /// The most bytes that so many compressed ones may stand for.
+  /// The most bytes that so many compressed ones may expand to.
   static func longest(_ count: Int) -> Int {
     min(FrameHeader.maximumBodyCount, max(freeCount, min(count, FrameHeader.maximumBodyCount) * largestRatio))
   }

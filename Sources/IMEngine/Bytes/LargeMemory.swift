@@ -40,7 +40,7 @@ enum LargeMemory {
     return Reservation(start: .allocate(byteCount: count, alignment: 64), byteCount: count, isMapped: false)
   }
 
-  /// `byteCount` zeros: those that nobody writes take no memory. `nil` where there are no addresses for so many.
+  /// `byteCount` zeros: pages that are never written take no memory. `nil` where there are no addresses for so many.
   static func zeros(_ byteCount: Int) -> Reservation? {
     let reservation = reserve(byteCount)
     guard reservation.byteCount >= byteCount else {

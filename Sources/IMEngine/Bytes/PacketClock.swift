@@ -14,7 +14,7 @@ final class PacketClock {
   @exclusivity(unchecked) private(set) var holesAt = Timestamp.distantPast
   @exclusivity(unchecked) private(set) var due = Timestamp.distantPast
 
-  /// Whether packets came whose times nobody knows: then no round trip is one.
+  /// Whether packets came whose times are unknown: then no round trip is one.
   @exclusivity(unchecked) var isTimeless = false
 
   /// The moment that has come: the last packet's, or a later one's before it.

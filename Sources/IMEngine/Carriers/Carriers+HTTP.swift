@@ -2,7 +2,7 @@ import IMWire
 
 /// Exchanges of HTTP in front of what a connection is for: other requests before the upgrade, a refusal, a proxy's CONNECT.
 ///
-/// Their heads and bodies are passed over, as bytes that are not read, so that the upgrade behind them is found at its place.
+/// Their heads and bodies are passed over, as bytes that are not read, so that the upgrade after them is found at its place.
 extension Carriers {
   /// Reads the HTTP at the beginning of what an undecided side holds: messages that are passed over, and the upgrade. True when the bytes
   /// wait for more, or were taken.
@@ -69,7 +69,7 @@ extension Carriers {
     }
   }
 
-  /// How many bytes of the body of an HTTP message stand at `place` of a side's stream.
+  /// How many bytes of the body of an HTTP message are at `place` of a side's stream.
   mutating func countOfBody(_ side: FlowSide, at place: UInt64) -> Int {
     guard side.flow.pointee.carrier != .max else { return 0 }
     let begin = streams.tracker.carriers.pointer(side.flow.pointee.carrier).pointee.begin[side.number]
@@ -90,7 +90,7 @@ extension Carriers {
 }
 
 extension Streams {
-  /// Whether a plan whose frames are text takes what stands at the beginning of a stream for its own.
+  /// Whether a plan whose frames are text takes the beginning of a stream for its own.
   mutating func isTextOfPlan(_ side: FlowSide, _ bytes: borrowing Bytes, _ start: Int, _ end: Int) -> Bool {
     for i in protocols.plans.indices where protocols.plans[i].pointer.pointee.framing.isDelimited {
       select(FlowProfile(rawValue: UInt8(i)))

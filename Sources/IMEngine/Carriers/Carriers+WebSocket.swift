@@ -239,7 +239,7 @@ extension Carriers {
     let way = Int(side.direction.rawValue)
     record.pointee.webSocket.messages[way] &+= 1
     if reader.pointee.message == .compressed {
-      // What a sender leaves out at the end of a message (RFC 7692, section 7.2.2): the end of an empty block. Behind a final block nothing
+      // What a sender leaves out at the end of a message (RFC 7692, section 7.2.2): the end of an empty block. After a final block nothing
       // was left out, unless the sender has begun another block for it (section 7.2.3.4).
       if !reader.pointee.isBehindFinalBlock {
         carried.reserve(4)

@@ -1,6 +1,6 @@
 /// The head of an HTTP/1.1 message (RFC 9112), as far as it says where the message ends.
 struct HTTPMessage: Equatable {
-  /// What stands at a place.
+  /// What is at a place.
   enum Outcome: Equatable {
     /// No head of a message.
     case none
@@ -22,7 +22,7 @@ struct HTTPMessage: Equatable {
   /// Whether the body comes in chunks.
   var isChunked = false
 
-  /// Reads what stands between `start` and `end`.
+  /// Reads the bytes between `start` and `end`.
   static func read(_ bytes: borrowing Bytes, _ start: Int, _ end: Int) -> Outcome {
     guard start < end else { return .needMore }
     let limit = min(end, start + longest)
@@ -30,7 +30,7 @@ struct HTTPMessage: Equatable {
     var lineEnd = start
     while lineEnd < limit, bytes.u8(lineEnd) != 0x0a {
       let byte = bytes.u8(lineEnd)
-      // Nothing but text stands in it; a brace begins an argument of other protocols whose commands have the same names.
+      // It is nothing but text; a brace begins an argument of other protocols whose commands have the same names.
       guard byte >= 0x20 && byte != 0x7b || byte == 0x0d else { return .none }
       lineEnd += 1
     }
@@ -73,7 +73,7 @@ struct HTTPMessage: Equatable {
     return false
   }
 
-  /// Whether what stands between `start` and `end` begins with `words`, or is a beginning of them.
+  /// Whether the text between `start` and `end` begins with `words`, or is a beginning of them.
   private static func begins(_ bytes: borrowing Bytes, _ start: Int, _ end: Int, _ words: StaticString) -> Bool {
     for i in 0..<min(words.utf8CodeUnitCount, end - start) where bytes.u8(start + i) != words.utf8Start[i] {
       return false
@@ -118,7 +118,7 @@ struct HTTPMessage: Equatable {
   }
 
   /// The length of a chunk's size line, or of the last chunk with its trailer, at `start`, and that of what follows the line; `nil` where
-  /// none stands there, a count of 0 where more bytes are needed.
+  /// none is there, a count of 0 where more bytes are needed.
   static func chunk(_ bytes: borrowing Bytes, _ start: Int, _ end: Int) -> (count: Int, body: UInt64, isLast: Bool)? {
     var size: UInt64 = 0, at = start
     while at < end {

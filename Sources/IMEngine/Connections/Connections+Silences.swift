@@ -11,12 +11,12 @@ import IMWire
 extension Connections {
   /// Shorter ones are none.
   static var leastSilence: Nanoseconds { .seconds(1) }
-  /// Whoever gives a connection up has waited this long at least for an answer; else the connection ended for another reason.
+  /// A peer that drops a connection has waited this long at least for an answer; else the connection ended for another reason.
   private static var leastWait: Nanoseconds { .seconds(1) }
-  /// A connection that nobody gave up is taken for dead when nothing was answered for this long.
+  /// A connection that neither side dropped is taken for dead when nothing was answered for this long.
   private static var longestWait: Nanoseconds { .seconds(30) }
 
-  /// Takes note of the segment in hand, of `side`, behind `silence`: of a silence that ends, and of an answer to what ended one.
+  /// Takes note of the segment in hand, of `side`, after `silence`: of a silence that ends, and of an answer to what ended one.
   @inline(never)
   mutating func noteSilence(_ silence: Nanoseconds, _ side: FlowSide) {
     guard side.flow.pointee.figures != .max, side.flow.pointee.phase != .closed else { return }
@@ -87,7 +87,7 @@ extension Connections {
       let isKnown = facts.contains(.isReset) || facts.contains(.isRefused) || asks && wait >= Self.leastWait
       return isKnown ? length : nil
     case .open, .reused, .timeout:
-      // An application closed, and nobody answers its FIN; or the client is on another connection by now.
+      // An application closed, and its FIN is not answered; or the client is on another connection by now.
       let isGivenUp = asking.half.pointee.flags.contains(.fin) || hasMovedOn(flow)
       return asks && wait >= (isGivenUp ? Self.leastWait : Self.longestWait) ? length : nil
     case .fin, .refused, .evicted: return nil

@@ -74,7 +74,7 @@ package struct FrameKind: Sendable, BitwiseCopyable {
     package static let outlives = Flags(rawValue: 131_072)
     /// Its body has a number by which answers may name it instead of its own; see `Frame.Flags.reference`.
     package static let referenced = Flags(rawValue: 262_144)
-    /// What is looked at behind tracking: by its tags, by the variant that it tells, by the number that it is referred to.
+    /// What is looked at after tracking: by its tags, by the variant that it tells, by the number that it is referred to.
     static let tagged: Flags = [.handshake, .receipt, .tellsVariant, .referenced]
   }
 

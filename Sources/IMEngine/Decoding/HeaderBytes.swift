@@ -7,7 +7,7 @@ extension ProtocolPlan {
     return all
   }
 
-  /// The same in place of what stands in `all`, with room for `more` bytes behind.
+  /// Replaces what is in `all`, with room for `more` bytes after it.
   func headerBytes(_ frame: Frame, in bytes: RawSpan, reserving more: Int = 0, into all: inout [UInt8]) {
     let framing = pointer.pointee.framing
     let start = frame.start

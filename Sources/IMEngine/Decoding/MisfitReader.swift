@@ -26,7 +26,7 @@ extension UnsafePointer<Plan> {
     let head = bytes.u64(offset)
     guard head & pointee.signatureMask == pointee.magic & pointee.signatureMask else { return .notAFrame }
     if head & pointee.magicMask != pointee.magic {
-      // With a magic number, a version that nobody knows is told of, and its header may be another one.
+      // With a magic number, an unknown version is reported, and its header may be another one.
       guard pointee.signatureMask == 0 else { return .notAFrame }
       misfit.insert(.version)
     }

@@ -35,7 +35,7 @@ package struct PlanStep: Sendable, BitwiseCopyable {
     case each
     /// The body ends here.
     case close
-    /// What stands in front has told which variant of the protocol the connection speaks.
+    /// What precedes has told which variant of the protocol the connection speaks.
     case settle
   }
   /// What it does.

@@ -155,7 +155,7 @@ package struct FateAndCause: Sendable, BitwiseCopyable {
     bits = bits & ~31 | old &<< 3 | fate.rawValue
   }
 
-  /// Decides that nobody knows what became of it, because it was forgotten to stay within a limit.
+  /// Decides that its fate is unknown, because it was forgotten to stay within a limit.
   mutating func decideByLimit() { bits = bits & ~7 | 96 | Fate.unknown.rawValue }
 
   /// Takes note of whether the peer's TCP had the message: `nil` where no packet of the peer was captured.

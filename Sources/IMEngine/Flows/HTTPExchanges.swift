@@ -8,7 +8,7 @@ struct HTTPExchanges {
   /// What requests without an answer have asked for, the oldest in the lowest two bits; further ones are not kept.
   private var asked: UInt64 = 0
   private var askedCount = 0
-  /// Whether side 0 and side 1 are in a body of chunks, behind the end of one.
+  /// Whether side 0 and side 1 are in a body of chunks, after the end of one.
   var isInChunks: InlineArray<2, Bool> = [false, false]
 
   /// Takes note of a request.

@@ -1,4 +1,4 @@
-/// Packets behind what a capturing system says of them.
+/// Packets after the header of a capturing system.
 extension PacketParser {
   /// A packet that the Linux packet filter logged.
   ///
@@ -55,7 +55,7 @@ extension PacketParser {
     return inner(bytes, bytes.u32(start + 8).byteSwapped, start + length, end, into: &segment)
   }
 
-  /// A packet behind the header that some wireless tools write: version, flags, length (2 bytes), link type (4), all little endian.
+  /// A packet after the header that some wireless tools write: version, flags, length (2 bytes), link type (4), all little endian.
   mutating func perPacketInformation(
     _ bytes: borrowing Bytes, _ start: Int, _ end: Int, into segment: inout Segment
   ) -> Outcome {

@@ -26,9 +26,9 @@ package enum LinkType {
   package static let juniperEthernet: UInt16 = 178
   /// IPv4 or IPv6 without a link layer.
   package static let ipv4: UInt16 = 228, ipv6: UInt16 = 229
-  /// Wireless LAN: bare, and behind the headers of drivers.
+  /// Wireless LAN: bare, and after the headers of drivers.
   package static let wireless: UInt16 = 105, prism: UInt16 = 119, radiotap: UInt16 = 127, avs: UInt16 = 163
-  /// Behind a header that names another link type: that of wireless tools, and Apple's.
+  /// After a header that names another link type: that of wireless tools, and Apple's.
   package static let perPacketInformation: UInt16 = 192, pktap: UInt16 = 258
   /// What packet filters log: OpenBSD's and Linux's.
   package static let pflog: UInt16 = 117, nflog: UInt16 = 239

@@ -1,4 +1,4 @@
-/// Networks that are laid over another one: their frames travel behind a header in UDP.
+/// Networks that are laid over another one: their frames travel after a header in UDP.
 extension PacketParser {
   /// VXLAN (RFC 7348): flags, of which 8 says that the network's number counts; 4 that number; 8 an Ethernet frame.
   mutating func vxlan(
@@ -8,7 +8,7 @@ extension PacketParser {
     return ethernet(bytes, offset + 8, end, into: &segment)
   }
 
-  /// Whether a datagram on any port is VXLAN: flags and reserved bytes as they have to be, and behind them an Ethernet frame with an IP
+  /// Whether a datagram on any port is VXLAN: flags and reserved bytes as they have to be, and after them an Ethernet frame with an IP
   /// packet whose lengths and checksum are right.
   func looksLikeVXLAN(_ bytes: borrowing Bytes, _ offset: Int, _ end: Int) -> Bool {
     guard end - offset >= 8 + 34, Self.mayBeVXLAN(bytes, offset) else { return false }

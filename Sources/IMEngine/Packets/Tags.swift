@@ -1,6 +1,6 @@
 /// Tags in front of an Ethernet type, other than those of VLANs.
 extension PacketParser {
-  /// The type behind a tag of type `type` at `position`, and where its payload begins; `nil` where there is none: see `tagOutcome`.
+  /// The type after a tag of type `type` at `position`, and where its payload begins; `nil` where there is none: see `tagOutcome`.
   ///
   /// - Cisco's metadata: version, number of options, options of four bytes (the security group is one), Ethernet type.
   /// - Tags of virtual interfaces have four bytes, those of port extensions six, then the Ethernet type.
@@ -40,7 +40,7 @@ extension PacketParser {
     return .skipped(type == EtherType.metadata && end - position >= 4 ? .notIP : .linkHeader)
   }
 
-  /// A frame behind a backbone's tag: four bytes of flags and service, then the customer's whole frame. These nest like tunnels.
+  /// A frame after a backbone's tag: four bytes of flags and service, then the customer's whole frame. These nest like tunnels.
   mutating func backbone(
     _ bytes: borrowing Bytes, _ position: Int, _ end: Int, into segment: inout Segment
   ) -> Outcome {

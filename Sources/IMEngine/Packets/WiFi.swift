@@ -1,6 +1,6 @@
 /// Wireless LAN as a monitor, an access point's controller or a sniffer's tunnel has it.
 extension PacketParser {
-  /// A frame behind the header of a capturing driver.
+  /// A frame after the header of a capturing driver.
   ///
   ///      0         1     2        4         8
   ///     +---------+-----+--------+---------+----------------------------------+
@@ -29,7 +29,7 @@ extension PacketParser {
     return wireless(bytes, start + length, end, isPadded: flags & 0x20 != 0, into: &segment)
   }
 
-  /// A frame behind the header of an older driver, which has its length as 32 bits at `offset`.
+  /// A frame after the header of an older driver, which has its length as 32 bits at `offset`.
   mutating func driverHeader(
     _ bytes: borrowing Bytes, _ start: Int, _ end: Int, lengthAt offset: Int, isBig: Bool, into segment: inout Segment
   ) -> Outcome {

@@ -103,7 +103,7 @@ package struct ConnectionReport {
   /// The plan of the server with the index `info.endpoint`: the one that decodes the connection, or, where it failed on its way
   /// to a server that is known, the server's; `nil` for a connection of no server.
   package var serverPlan: UInt8?
-  /// The silence above a second that the connection did not survive: nothing that came behind it was answered before the connection
+  /// The silence above a second that the connection did not survive: nothing that came after it was answered before the connection
   /// ended or was given up. `nil` where it survived one as long, or where that cannot be known.
   package var fatalSilence: Nanoseconds?
 }

@@ -16,8 +16,8 @@ extension Streams {
   /// Whether what both directions hold says that the connection speaks another protocol than the plan in use, whose frames were found
   /// in what `side` holds.
   ///
-  /// Something may stand in front of a protocol, such as SOCKS, and then in front of both its directions. A plan whose frames prove
-  /// themselves by small numbers alone has to open its connection behind that.
+  /// Something may precede a protocol, such as SOCKS, and then it precedes both directions. A plan whose frames prove
+  /// themselves by small numbers alone has to open its connection after that.
   mutating func isContradicted(_ side: FlowSide, isEnd: Bool) -> Bool {
     let plan = currentPlan
     guard plan.pointee.magicEvidence < 32, !plan.pointee.framing.isDelimited else { return false }
@@ -51,7 +51,7 @@ extension Streams {
     return 2 * fitting >= known ? .fits : .contradicts
   }
 
-  /// Whether the header of a type that the plan in use knows stands at `position`.
+  /// Whether the header of a type that the plan in use knows is at `position`.
   private mutating func isKnown(_ bytes: borrowing Bytes, _ position: Int, _ end: Int) -> Bool {
     var probe = frame.pointee
     return end - position >= Int(currentPlan.pointee.headerCount)
@@ -71,7 +71,7 @@ extension Streams {
     }
     guard plan.weighsBodies else { return true }
     if isWeak { return plan.weighFrame(bytes, &probe, position, end) != nil && !hasBrokenList(bytes, probe, end) }
-    // A status stands in answers only.
+    // Only answers have a status.
     return probe.kind.pointee.role == .acknowledgment || !plan.pointee.status.isPresent
       || plan.pointee.status.read(bytes, position) == 0
   }
@@ -87,7 +87,7 @@ extension Streams {
     return first < last && currentPlan.weighList(bytes, first, last, end) == 0
   }
 
-  /// Whether a frame that opens a connection of the plan in use stands behind something else in what a direction holds.
+  /// Whether a frame that opens a connection of the plan in use follows something else in what a direction holds.
   private mutating func opensBehind(_ side: FlowSide) -> Bool {
     guard let rest = side.half.pointee.rest else { return false }
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))

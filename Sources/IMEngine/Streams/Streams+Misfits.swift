@@ -7,7 +7,7 @@ import IMWire
 extension Streams {
   /// The longest of them that is waited for: a length that cannot be believed must not cost many frames.
   private static var longestMisfit: Int { 64 << 10 }
-  /// Frames behind one that are looked at to believe its length.
+  /// Frames after one that are looked at to believe its length.
   private static var longestChain: Int { 64 }
 
   /// Reads the frame at `position` that the plan in use refuses; it is the frame in hand then, opened and marked. `needMore` tells as
@@ -16,7 +16,7 @@ extension Streams {
   mutating func readMisfit(_ side: FlowSide, _ bytes: borrowing Bytes, _ position: Int, _ end: Int) -> ReadResult {
     var misfit: UnsafePointer<Plan>.Misfit = []
     let result = currentPlan.readMisfit(bytes, position, end, frame, &misfit)
-    // In front of a direction's first frame something else may stand, such as text, whose letters look like types with other flags.
+    // In front of a direction's first frame there may be something else, such as text, whose letters look like types with other flags.
     let isFirst = tracker.figures.pointer(side.flow.pointee.figures).pointee.frames[Int(side.direction.rawValue)] == 0
     guard !isFirst || misfit == .length else { return .notAFrame }
     switch result {
@@ -30,7 +30,7 @@ extension Streams {
     }
   }
 
-  /// Whether frames stand from `next` on: up to `end`, or up to one that is sound; those in front of it may have a wrong length each.
+  /// Whether there are frames from `next` on: up to `end`, or up to one that is sound; those in front of it may have a wrong length each.
   private mutating func leadsOn(_ bytes: borrowing Bytes, _ next: Int, _ end: Int) -> Bool {
     let plan = currentPlan
     var probe = frame.pointee

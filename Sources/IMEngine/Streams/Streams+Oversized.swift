@@ -78,7 +78,7 @@ extension Streams {
     return false
   }
 
-  /// Whether a direction in step holds the beginning of such a frame, where bytes are missing behind it: then it is passed over.
+  /// Whether a direction in step holds the beginning of such a frame, where bytes are missing after it: then it is passed over.
   mutating func beginsOversized(_ side: FlowSide, _ rest: Ref<StreamRest>) -> Bool {
     select(side.flow.pointee.profile)
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
@@ -115,7 +115,7 @@ extension Streams {
     budget.held -= skipped.prefix.count
     let flow = side.flow
     let have = skipped.prefix.count
-    // Zeros stand for what was passed over.
+    // Zeros take the place of what was skipped.
     guard let zeros = LargeMemory.zeros(skipped.count + RawBuffer.slack) else { return }
     defer { LargeMemory.release(zeros) }
     skipped.prefix.withUnsafeBytes { raw in

@@ -29,7 +29,7 @@ extension Streams {
     switch plan.read(bytes, position, end, &probe) {
     case .notAFrame: return false
     case .frame:
-      // What tells the variant counts, even if what stands behind it is wrong.
+      // What tells the variant counts, even if what follows it is wrong.
       let isOpen = plan.open(bytes, &probe)
       guard isOpen || probe.flags.contains(.settlesVariant), probe.kind.pointee.index != FrameKind.unknownIndex else {
         return false

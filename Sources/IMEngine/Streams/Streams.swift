@@ -35,7 +35,7 @@ struct Streams: ~Copyable {
   let rests: RestStore
   /// Frames that are passed over by their length, by the serial number and the side of their connection.
   var skipped: [UInt64: SkippedFrame] = [:]
-  /// Whether what is decoded stands in an island.
+  /// Whether what is decoded is in an island.
   var isInIsland = false
   /// Gaps that late segments may still fill.
   var islands: IslandTable

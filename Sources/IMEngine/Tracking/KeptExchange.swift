@@ -100,7 +100,7 @@ struct KeptExchange: BitwiseCopyable {
   /// Whether more than one copy came before the first answer.
   @inline(__always)
   var isRepeated: Bool { marks.rawValue & Marks.isRepeated.rawValue != 0 }
-  /// Whether nobody knows when the answer came.
+  /// Whether the time of the answer is unknown.
   private var isTimeless: Bool { storedDelay == .min }
   /// What became of it.
   var fate: Fate { outcome.fate }
@@ -110,7 +110,7 @@ struct KeptExchange: BitwiseCopyable {
   private var storedDelay: Int32 { Int32(bitPattern: place) }
   /// The same; 0 where none came.
   var answerDelay: Int32 { isAnswered ? storedDelay : 0 }
-  /// `answerDelay` where nobody knows when the answer came.
+  /// `answerDelay` where the time of the answer is unknown.
   static var unknownDelay: Int32 { .min }
   /// When the first answer came, to the microsecond; `distantPast` where none came.
   var ackedAt: Timestamp {

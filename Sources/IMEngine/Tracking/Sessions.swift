@@ -375,7 +375,7 @@ struct SessionTable: ~Copyable {
     gaps.append(gap)
   }
 
-  /// Takes `counter` out of the gap of `gaps` that it stands in; false where it stands in none.
+  /// Takes `counter` out of the gap of `gaps` that it is in; false where it is in none.
   static func close(_ counter: UInt32, in gaps: inout [OpenGap]) -> Bool {
     guard let i = gaps.firstIndex(where: { $0.numbers.contains(counter) }) else { return false }
     let gap = gaps.remove(at: i)

@@ -1,9 +1,9 @@
 import IMWire
 
 /// Messages that answers name by another number than their own: that of a copy on a connection to another server, or one that
-/// stands in the body.
+/// is in the body.
 extension Tracker {
-  /// A message by what finds it: the newest of its number is it, or one behind that.
+  /// A message by what finds it: the newest of its number is it, or one after that.
   struct Alias {
     var session: UInt32, sequence: UInt64
     var firstAt: Timestamp

@@ -203,7 +203,7 @@ extension Tracker {
     return true
   }
 
-  /// Settles the `count` open exchanges of connections that are about to be forgotten: nobody waits for their answers.
+  /// Settles the `count` open exchanges of connections that are about to be evicted: their answers are not waited for.
   @inline(never)
   mutating func settleLeaving(_ count: Int) {
     var left = count

@@ -101,7 +101,7 @@ extension Tracker {
     if mayBeOverdue(exchange, record.pointee.timestamp) { settleOverdue(exchange, record.pointee.timestamp) }
     let isElsewhere = exchange.pointee.connection != flow.pointee.serial
     if isElsewhere, !isNamed, !Self.outlives(plan, record), !isHere(exchange, flow) {
-      // Whoever used the number for another message since then has begun anew.
+      // A sender that has used the number for another message since then has started over.
       guard record.pointee.kind.pointee.flags.contains(.outlives), exchange == known else { return false }
     }
     let isAnswered = exchange.pointee.isAnswered

@@ -74,7 +74,7 @@ struct Tracker: ~Copyable {
   /// Everything below this position is settled or moved.
   var settleCursor: UInt64 = 1
   var nextID: UInt32 = 0
-  /// Whether packets came whose times nobody knows.
+  /// Whether packets came whose times are unknown.
   var isTimeless = false
   var reconnects: UInt64 = 0
   var dupAcks: UInt64 = 0
@@ -206,7 +206,7 @@ struct Tracker: ~Copyable {
     } else if kind.pointee.role == .message {
       oneWay(record, flow, &note)
     } else if kind.pointee.role == .heartbeat, !kind.pointee.flags.contains(.expectsAck) {
-      // A sign of life, though nobody answers it.
+      // A sign of life, though it is never answered.
       heartbeat(record.pointee.timestamp, figures.pointer(flow.pointee.figures), flow, plan)
     }
     if plan.pointee.sequenceCounts, note.copy <= 1, kind.pointee.flags.contains(.numbered),

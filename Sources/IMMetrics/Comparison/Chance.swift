@@ -7,7 +7,7 @@ import Glibc
 /// retransmitted, of its round trips those above a percentile of all. The test is a permutation test: as often as the two captures'
 /// connections, dealt anew at random, differ as much, so often chance would have made the difference. It asks nothing of the
 /// distribution. What is compared is the difference of the two shares in standard errors, with the connections as clusters, so captures
-/// whose connections vary differently are no trouble.
+/// whose connections vary differently are no problem.
 ///
 /// Source: E. Chung and J. P. Romano, "Exact and asymptotically robust permutation tests", Annals of Statistics 41 (2013).
 package enum Chance {

@@ -37,7 +37,7 @@ package struct ComparedFigure: Sendable {
     change.flatMap { change in old.flatMap { $0 == 0 ? nil : change / abs($0) } }
   }
 
-  /// The figures that are compared, of what two captures came to as a whole or at one server; `groups` are the connections of both,
+  /// The figures that are compared, of two captures as a whole or at one server; `groups` are the connections of both,
   /// without which nothing is judged.
   package static func all(
     _ old: EndpointMetrics, _ new: EndpointMetrics, _ groups: (old: ConnectionGroups, new: ConnectionGroups)? = nil

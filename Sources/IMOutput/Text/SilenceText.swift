@@ -4,7 +4,7 @@ import IMWire
 /// How long nothing may cross a connection, in words: what an operator does with the longest silence that was survived and the shortest
 /// that was not.
 package enum SilenceText {
-  /// Shorter silences in front of a connection's end, in microseconds, are no word about heartbeats: nobody sends them so often.
+  /// Shorter silences in front of a connection's end, in microseconds, are no word about heartbeats: no client sends them so often.
   private static let least: Int64 = 5_000_000
 
   /// `up to 60.02 s survived, 400.04 s did not: keep the heartbeat below 60 s`; `nil` where every silence was survived.

@@ -7,8 +7,8 @@ import IMWire
 /// What stands in an export for the bytes of its packets: `imdump export --redact`.
 ///
 /// The capture is decoded once more for the connections that are exported: of what each of their frames becomes, its place in the
-/// stream is kept, and packets are rewritten by their places. They are written behind the decoder, as far as memory makes it
-/// necessary: a frame may end long behind the packet in which it begins, and a packet may come again.
+/// stream is kept, and packets are rewritten by their places. They are written after the decoder has passed them, as far as memory makes it
+/// necessary: a frame may end long after the packet in which it begins, and a packet may come again.
 final class ExportRedaction {
   /// Memory that everything beside the engine's tables may take, in addition to `--mem`, and the least that new bytes may.
   private static let more = 32 << 20, least = 16 << 20
@@ -59,7 +59,7 @@ final class ExportRedaction {
     sink.clear()
   }
 
-  /// Has `packet` be what stands for a packet, and gives its record; `nil` for one that is not exported.
+  /// Puts a packet's replacement into `packet`, and gives its record; `nil` for one that is not exported.
   func rewrite(_ record: PacketRecord, _ bytes: RawSpan) -> PacketRecord? {
     let (found, isFragment) = finder.layers(bytes, record)
     if isFragment { fragments += 1 }
@@ -78,7 +78,7 @@ final class ExportRedaction {
     return copy
   }
 
-  /// What stands for the last packet.
+  /// The replacement of the last packet.
   var packet: [UInt8] { packets.new }
 
   /// The place in its stream of a segment with bytes.

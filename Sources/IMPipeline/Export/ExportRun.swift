@@ -159,7 +159,7 @@ private final class Export {
     return errors.reduce(.success) { max($0, ExitStatus($1)) }
   }
 
-  /// Copies all packets, behind the decoder where they are rewritten.
+  /// Copies all packets, after the decoder where they are rewritten.
   private func copy(_ copier: PacketCopier, _ redaction: ExportRedaction?) throws(CaptureError) {
     guard let redaction else { return try copier.copy(upTo: .max) }
     var failure: CaptureError?

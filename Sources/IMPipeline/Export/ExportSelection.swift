@@ -61,7 +61,7 @@ final class ExportSelection {
   /// About how many bytes of memory it takes.
   var byteCount: Int { spans.count * MemoryLayout<Span>.stride + slots.count * 4 + wanted.count * 32 }
 
-  /// Where two ends stand in `slots`, or would.
+  /// Where two ends are in `slots`, or would be.
   private func slot(_ ends: EndpointPair) -> Int {
     var slot = ends.hashValue & (slots.count - 1)
     while slots[slot] != 0, spans[Int(slots[slot]) - 1].ends != ends { slot = (slot + 1) & (slots.count - 1) }

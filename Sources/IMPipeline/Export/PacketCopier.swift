@@ -5,7 +5,7 @@ import IMWire
 final class PacketCopier {
   private let file: ExportFile
   private let selection: ExportSelection
-  /// What stands for packets; `nil` where they are copied as they are.
+  /// The replacements of packets; `nil` where they are copied as they are.
   private let redaction: ExportRedaction?
   private let range: ExportRange?
   private let comment: (PacketRecord) -> String?
@@ -33,7 +33,7 @@ final class PacketCopier {
   func copy(upTo end: UInt64) throws(CaptureError) {
     while total < end, failure == nil, left > 0, !isOver { isOver = try !source.nextBatch { take($1, $0) } }
     if let failure { throw failure }
-    // What is wrong with the files was told when they were read for what is chosen; what stands in front of it counts.
+    // What is wrong with the files was told when they were read for what is chosen; what precedes it counts.
     guard isOver, let error = source.failures.first(where: { $0.code != .damaged && $0.code != .truncated }) else {
       return
     }

@@ -33,7 +33,7 @@ struct BatchPlaces {
     self.offset = offset
   }
 
-  /// A batch is in hand whose packets were read of several captures, and stand at `offsets` of these.
+  /// A batch is in hand whose packets were read of several captures, and are at `offsets` of these.
   mutating func begin(_ bytes: RawSpan, _ records: Span<PacketRecord>, at offsets: [UInt64]) {
     begin(bytes, [])
     packets.reserveCapacity(records.count)

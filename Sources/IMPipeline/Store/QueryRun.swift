@@ -21,7 +21,7 @@ package func runSearch(
   return try printRows(path, form, seconds) { query throws(StoreError) in try query.search(text) }
 }
 
-/// The time that a statement may take. That in which its rows are printed does not count: whoever reads them may read slowly.
+/// The time that a statement may take. That in which its rows are printed does not count: their reader may be slow.
 private final class StatementTime: Sendable {
   /// Seconds that are left, and when they are over while the statement runs, as the bits of numbers.
   private let left: Atomic<UInt64>

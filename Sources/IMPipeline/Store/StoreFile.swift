@@ -20,7 +20,7 @@ struct StoreFile {
     self.path = path
     let old = try Self.remove(path)
     defer { if let old { close(old) } }
-    // Emptied only when nobody else writes it.
+    // Emptied only when no other process writes it.
     let descriptor = try OutputFile.open(path, keeps: true)
     lock = descriptor
     do throws(CaptureError) {

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// How a store is opened that is there, which somebody may have made to harm whoever reads it: in one place, for all who read or change
+/// How a store is opened that is there, which may have been made to harm its reader: in one place, for all who read or change
 /// one.
 extension Connection {
   /// What the statements of a connection may do.
@@ -19,7 +19,7 @@ extension Connection {
   private static let valueLimit: Int32 = 64 << 20, statementLimit: Int32 = 1 << 20
 
   /// Opens the store at `path`, which errors call `name`. Throws where it is none of this format, or has anything in its schema that a
-  /// store of this format has not: a view or a trigger of somebody else's is never run.
+  /// store of this format has not: a foreign view or trigger is never run.
   convenience init(store path: String, called name: String? = nil, _ permission: Permission) throws(StoreError) {
     let mode: Mode =
       switch permission {
@@ -45,7 +45,7 @@ extension Connection {
     allow(permission)
   }
 
-  /// Whether a store was left by a writer that was killed, and its log is not beside it any more: then nobody writes it, and SQLite may
+  /// Whether a store was left by a writer that was killed, and its log is not beside it any more: then no process writes it, and SQLite may
   /// take it as it is. Else it would make another log, which takes a folder that may be written to.
   private var isLeft: Bool {
     // By SQLite's own descriptor: to close another one of the file would drop all locks that this process has on it.

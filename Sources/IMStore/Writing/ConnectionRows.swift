@@ -4,7 +4,7 @@ import IMWire
 
 /// Rows of `connection`: what messages bring is gathered, and added to the table now and then.
 struct ConnectionRows: ~Copyable {
-  /// What is written of a connection. There are many of them: what few have stands apart.
+  /// What is written of a connection. There are many of them: what few have is kept apart.
   private struct Gathered {
     let serial: UInt32
     /// The server's place in `servers`.

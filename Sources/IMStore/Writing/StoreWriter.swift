@@ -272,7 +272,7 @@ package final class StoreWriter {
   }
 
   /// Builds the indexes and closes the store, which is one file then: one that nobody writes to needs no log.
-  /// `isWhole` says that its captures were read to their end; `isHurried` that somebody waits for the end, so that a large store gets no
+  /// `isWhole` says that its captures were read to their end; `isHurried` that a user waits for the end, so that a large store gets no
   /// indexes.
   package func finish(isWhole: Bool, isHurried: Bool = false) throws(StoreError) {
     try database.run("BEGIN", "write sums")
