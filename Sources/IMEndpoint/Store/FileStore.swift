@@ -51,13 +51,19 @@ public final class FileStore {
       (identity, secret, state) = try Self.read(path, identity, secret)
       file = try Self.rewrite(path, identity, secret, state)
     } catch {
-      close(lock)
+      Self.release(lock)
       throw error
     }
   }
 
   deinit {
     if file >= 0 { close(file) }
+    Self.release(lock)
+  }
+
+  /// Unlocks, too: a child of this process that has not run its program yet has the same lock open, and closing alone would leave it held.
+  private static func release(_ lock: Int32) {
+    flock(lock, LOCK_UN)
     close(lock)
   }
 
