@@ -30,24 +30,9 @@ public struct QueueLimits: Hashable, Sendable {
 /// one a second.
 struct PriorityQueues: Sendable {
   private struct Lane: Sendable {
-    var items: [QueuedMessage?] = []
-    var head = 0
+    var items = FIFOQueue<QueuedMessage>()
     var passedOver = 0
-    var count: Int { items.count - head }
-
-    mutating func popFirst() -> QueuedMessage? {
-      guard head < items.count else { return nil }
-      let first = items[head].take()
-      head += 1
-      if head == items.count {
-        items.removeAll(keepingCapacity: items.count <= 1_024)
-        head = 0
-      } else if head >= 1_024, head * 2 > items.count {
-        items.removeFirst(head)
-        head = 0
-      }
-      return first
-    }
+    var count: Int { items.count }
   }
 
   private var lanes: InlineArray<4, Lane> = .init(repeating: Lane())
@@ -89,28 +74,28 @@ struct PriorityQueues: Sendable {
     for lane in 0..<4 where lane != chosen && lanes[lane].count > 0 { lanes[lane].passedOver += 1 }
     lanes[chosen].passedOver = 0
     if chosen == 3 { lastLowAt = now }
-    guard let message = lanes[chosen].popFirst() else { return nil }
+    guard let message = lanes[chosen].items.popFirst() else { return nil }
     count -= 1
     byteCount -= message.body.count
     return message
   }
 
   private func lowMayGo(isIdle: Bool, at now: Moment) -> Bool {
-    guard let first = lanes[3].items[lanes[3].head] else { return true }
+    guard let first = lanes[3].items.first else { return true }
     if isIdle { return true }
     return now >= first.acceptedAt.advanced(by: Self.patience) && now >= lastLowAt.advanced(by: Self.lowSpacing)
   }
 
   /// When what is low may go on a weak network; `nil` when nothing low waits.
   var lowDeadline: Moment? {
-    guard lanes[3].count > 0, let first = lanes[3].items[lanes[3].head] else { return nil }
+    guard let first = lanes[3].items.first else { return nil }
     return max(first.acceptedAt.advanced(by: Self.patience), lastLowAt.advanced(by: Self.lowSpacing))
   }
 
   /// Takes a message out that has not had its turn yet.
   mutating func remove(_ id: MessageID) -> QueuedMessage? {
     for lane in 0..<4 {
-      for index in lanes[lane].head..<lanes[lane].items.count where lanes[lane].items[index]?.id == id {
+      for index in 0..<lanes[lane].count where lanes[lane].items[index]?.id == id {
         let message = lanes[lane].items.remove(at: index)
         count -= 1
         byteCount -= message?.body.count ?? 0
@@ -123,8 +108,8 @@ struct PriorityQueues: Sendable {
   /// When the oldest of the messages that wait was accepted.
   var oldest: Moment? {
     var oldest: Moment?
-    for lane in 0..<4 where lanes[lane].count > 0 {
-      if let first = lanes[lane].items[lanes[lane].head] { oldest = min(oldest ?? first.acceptedAt, first.acceptedAt) }
+    for lane in 0..<4 {
+      if let first = lanes[lane].items.first { oldest = min(oldest ?? first.acceptedAt, first.acceptedAt) }
     }
     return oldest
   }
@@ -133,8 +118,8 @@ struct PriorityQueues: Sendable {
   mutating func removeOlder(than lifetime: Duration, at now: Moment) -> [QueuedMessage] {
     var old: [QueuedMessage] = []
     for lane in 0..<4 {
-      while lanes[lane].count > 0, let first = lanes[lane].items[lanes[lane].head],
-        now >= first.acceptedAt.advanced(by: lifetime), let message = lanes[lane].popFirst()
+      while let first = lanes[lane].items.first, now >= first.acceptedAt.advanced(by: lifetime),
+        let message = lanes[lane].items.popFirst()
       {
         count -= 1
         byteCount -= message.body.count

@@ -9,37 +9,18 @@ struct EvictionQueue: Sendable {
     var since: Moment
   }
 
-  private struct Line: Sendable {
-    var entries: [Entry] = []
-    var head = 0
-
-    mutating func popFirst() -> Entry? {
-      guard head < entries.count else { return nil }
-      head += 1
-      let entry = entries[head - 1]
-      if head == entries.count {
-        entries.removeAll(keepingCapacity: entries.count <= 1_024)
-        head = 0
-      } else if head >= 1_024, head * 2 > entries.count {
-        entries.removeFirst(head)
-        head = 0
-      }
-      return entry
-    }
-  }
-
-  private var unused = Line()
-  private var used = Line()
+  private var unused = FIFOQueue<Entry>()
+  private var used = FIFOQueue<Entry>()
 
   /// Entries, including those of sessions that are back or gone.
-  var count: Int { unused.entries.count - unused.head + used.entries.count - used.head }
+  var count: Int { unused.count + used.count }
 
   /// Notes a session that has lost its last connection.
   mutating func append(_ session: SessionID, since: Moment, isUsed: Bool) {
     if isUsed {
-      used.entries.append(Entry(session: session, since: since))
+      used.append(Entry(session: session, since: since))
     } else {
-      unused.entries.append(Entry(session: session, since: since))
+      unused.append(Entry(session: session, since: since))
     }
   }
 
@@ -53,7 +34,7 @@ struct EvictionQueue: Sendable {
   /// Forgets entries that are about nothing any more, once they are more than `limit`.
   mutating func compact(above limit: Int, _ isStill: (SessionID, Moment) -> Bool) {
     guard count > limit else { return }
-    unused = Line(entries: unused.entries[unused.head...].filter { isStill($0.session, $0.since) })
-    used = Line(entries: used.entries[used.head...].filter { isStill($0.session, $0.since) })
+    unused.filter { isStill($0.session, $0.since) }
+    used.filter { isStill($0.session, $0.since) }
   }
 }

@@ -30,8 +30,7 @@ struct Mailbox: Sendable {
   let user: String
   /// The place of the oldest letter; places count up for ever.
   private(set) var base: UInt64 = 0
-  private var letters: [Letter?] = []
-  private var head = 0
+  private var letters = FIFOQueue<Letter>(keeping: 256)
   /// Bytes of all letters.
   private(set) var byteCount = 0
   /// The devices that are waited for.
@@ -44,14 +43,14 @@ struct Mailbox: Sendable {
   init(user: String) { self.user = user }
 
   /// Letters.
-  var count: Int { letters.count - head }
+  var count: Int { letters.count }
   /// The place of the next letter.
   var end: UInt64 { base + UInt64(count) }
 
   /// The letter at `place`; `nil` when it is gone.
   subscript(place: UInt64) -> Letter? {
     guard place >= base, place < end else { return nil }
-    return letters[head + Int(place - base)]
+    return letters[Int(place - base)]
   }
 
   mutating func append(_ letter: Letter) {
@@ -61,43 +60,34 @@ struct Mailbox: Sendable {
 
   mutating func setDelivered(_ place: UInt64) {
     guard place >= base, place < end else { return }
-    letters[head + Int(place - base)]?.isDelivered = true
+    letters[Int(place - base)]?.isDelivered = true
   }
 
   /// Takes the oldest out.
   mutating func removeFirst() -> Letter? {
-    guard head < letters.count else { return nil }
-    let letter = letters[head].take()
-    head += 1
+    guard let letter = letters.popFirst() else { return nil }
     base += 1
-    byteCount -= letter?.byteCount ?? 0
-    if head == letters.count {
-      letters.removeAll(keepingCapacity: letters.count <= 256)
-      head = 0
-    } else if head >= 1_024, head * 2 > letters.count {
-      letters.removeFirst(head)
-      head = 0
-    }
+    byteCount -= letter.byteCount
     return letter
   }
 
   /// The place of the first letter whose number is `id` or larger.
   func firstPlace(after id: MessageID) -> UInt64 {
-    var (low, high) = (head, letters.count)
+    var (low, high) = (0, letters.count)
     while low < high {
       let middle = (low + high) / 2
       if let letter = letters[middle], letter.id < id { low = middle + 1 } else { high = middle }
     }
-    return base + UInt64(low - head)
+    return base + UInt64(low)
   }
 
   /// The place of the letter with this number, which is looked for by halves.
   func place(of id: MessageID) -> UInt64? {
-    var (low, high) = (head, letters.count)
+    var (low, high) = (0, letters.count)
     while low < high {
       let middle = (low + high) / 2
       guard let letter = letters[middle] else { return nil }
-      if letter.id == id { return base + UInt64(middle - head) }
+      if letter.id == id { return base + UInt64(middle) }
       if letter.id < id { low = middle + 1 } else { high = middle }
     }
     return nil

@@ -196,24 +196,3 @@ extension ServerCore {
     freeMailboxes.append(Int32(box))
   }
 }
-
-/// Devices that are to be sent letters, in their order.
-struct DeviceLine: Sendable {
-  private var devices: [Int32] = []
-  private var head = 0
-
-  var isEmpty: Bool { head == devices.count }
-
-  mutating func append(_ device: Int32) { devices.append(device) }
-
-  mutating func popFirst() -> Int32? {
-    guard head < devices.count else { return nil }
-    head += 1
-    let first = devices[head - 1]
-    if head == devices.count {
-      devices.removeAll(keepingCapacity: devices.count <= 4_096)
-      head = 0
-    }
-    return first
-  }
-}

@@ -104,7 +104,7 @@ extension ServerCore {
     for box in mailboxes.indices where !mailboxes[box].isFree { trim(box) }
     operations = []
     changedNumbers = []
-    line = DeviceLine()
+    line = FIFOQueue(keeping: 4_096)
     for place in devices.indices { devices[place].isInLine = false }
     inbox = Inbox()
   }

@@ -31,7 +31,7 @@ public struct ServerCore: EndpointCore, Sendable {
   /// Bytes of all letters.
   var storedBytes = 0
   /// Devices that are to be sent letters, and when those are served that had no turn.
-  var line = DeviceLine()
+  var line = FIFOQueue<Int32>(keeping: 4_096)
   var lineAt: Moment?
   /// Sessions whose clients are to be told what was delivered.
   var informed: [SessionID] = []
