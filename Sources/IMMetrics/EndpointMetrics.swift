@@ -31,8 +31,9 @@ package struct EndpointMetrics: Sendable {
   /// The shortest silence that a connection did not survive, in microseconds; `nil` where there was none.
   package private(set) var shortestFatalSilence: Int64?
 
-  /// What the figures of one server may cost in memory, in bytes: round trips of every length fill their whole histogram.
-  package static let cost = 200 << 10
+  /// What the metrics of one server may cost in memory, in bytes: round trips of every length fill the whole histograms of both
+  /// directions.
+  package static let cost = 400 << 10
 
   /// Nothing counted.
   package init() {}
