@@ -4,8 +4,10 @@ package import IMWire
 /// The capture files of a run as one source: merged by the times of their packets, or one after the other.
 ///
 /// Files are opened when their turn comes, so those whose times do not overlap are open one at a time; their first packets are read
-/// beforehand to learn when that is. A pipe or standard input cannot be read twice: it is opened at the beginning and read when the first
-/// packet is due. Batches of one file are handed on as they are; where files alternate, their packets are copied into one buffer.
+/// beforehand to learn when that is, but not before the first batch is asked for: until then no packet is read, and one file's header at
+/// most, so that a run can give up its privileges. A pipe or standard input cannot be read twice: it is opened at the beginning and read
+/// when the first packet is due. Batches of one file are handed on as they are; where files alternate, their packets are copied into one
+/// buffer.
 ///
 /// A file that cannot be opened or is damaged does not end the source: `failures` has the reason, and the other files are read on.
 package final class MergedCapture: PacketSource {
@@ -44,6 +46,8 @@ package final class MergedCapture: PacketSource {
   private var queue = MergeQueue()
   private var output: MergedBatch
   private var hasOpened = false
+  /// Whether it is known when each file's turn is.
+  private var isPrepared = false
   private var heldCount = 0
   private var activeCount = 0
   private var ended = CaptureStatistics()
@@ -54,7 +58,7 @@ package final class MergedCapture: PacketSource {
   /// Link types, each with the first file that has an interface of it.
   private var linkTypes: [UInt16: Int] = [:]
 
-  /// Makes a source of the files at `paths`, `-` for standard input, and opens the one whose turn is first.
+  /// Makes a source of the files at `paths`, `-` for standard input, and opens the first one that can be.
   ///
   /// See `CaptureFile.init` for the parameters. It does not throw: `failures` says what could not be opened, and `isEmpty` whether
   /// anything could.
@@ -69,7 +73,7 @@ package final class MergedCapture: PacketSource {
     self.opener = opener
     inputs = paths.map { Input(path: $0) }
     output = MergedBatch(limit: steps.packets, capacity: paths.count > 1 && order == .time ? MergedBatch.capacity : 0)
-    prepare()
+    openFirst()
   }
 
   /// Whether no file could be opened.
@@ -92,6 +96,7 @@ package final class MergedCapture: PacketSource {
 
   /// See `PacketSource.nextBatch`.
   package func nextBatch(_ body: (RawSpan, Span<PacketRecord>) -> Void) throws(CaptureError) -> Bool {
+    if !isPrepared { prepare() }
     output.clear()
     direct = nil
     while !stopSwitch.isStopped, let turn = queue.first {
@@ -144,18 +149,38 @@ package final class MergedCapture: PacketSource {
 
   // MARK: Files
 
-  /// Learns when each file's turn is, and opens the first one.
-  private func prepare() {
-    var keys: [MergeKey] = []
+  /// Opens the first file that can be, and reads no packet.
+  private func openFirst() {
     for index in inputs.indices where !stopSwitch.isStopped {
+      do throws(CaptureError) {
+        return take(try open(index), index)
+      } catch {
+        fail(index, error)
+        // No file can be read with it.
+        if error.code == .badFilter { return isPrepared = true }
+      }
+    }
+  }
+
+  /// Learns when each file's turn is, and opens the one whose turn is first.
+  private func prepare() {
+    isPrepared = true
+    var keys: [MergeKey] = []
+    let failed = Set(failuresByFile.map(\.file))
+    for index in inputs.indices where !stopSwitch.isStopped && !failed.contains(index) {
       guard order == .time, inputs.count > 1 else {
         keys.append(MergeKey(time: .distantPast, rank: index, file: index))
         continue
       }
       do throws(CaptureError) {
-        if let time = try firstTime(index) { keys.append(MergeKey(time: time, rank: index, file: index)) }
+        if let time = try firstTime(index) {
+          keys.append(MergeKey(time: time, rank: index, file: index))
+        } else {
+          close(index)
+        }
       } catch {
         fail(index, error)
+        close(index)
         // No file can be read with it.
         if error.code == .badFilter { return }
       }
@@ -173,7 +198,7 @@ package final class MergedCapture: PacketSource {
   private func firstTime(_ index: Int) throws(CaptureError) -> Timestamp? {
     let path = inputs[index].path
     guard path != "-", !InputFile.isPipe(path) else {
-      take(try open(index), index)
+      if inputs[index].file == nil { take(try open(index), index) }
       return .distantPast
     }
     let small = ReadingSteps(bytes: 4_096, packets: 1)
