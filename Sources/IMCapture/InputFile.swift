@@ -13,8 +13,12 @@ package enum InputFile {
     var held: [String: Int32] = [:]
   }
 
-  /// Files that are held open, at most.
-  private static let heldCount = 256
+  /// Files that are held open, at most: a quarter of what the process may have open, as each is open once more while it is read.
+  private static let heldCount: Int = {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 16 }
+    return Int(min(limit.rlim_cur / 4, 256))
+  }()
   private static let state = Mutex(State())
 
   /// Files that this process will read, by the names that it will open them by.
