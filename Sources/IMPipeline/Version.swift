@@ -1,2 +1,3 @@
-/// The version that `--version` prints and documents carry.
+/// The version of `imdump`, `impeer` and their package: what `--version` prints, documents carry and `make deb` puts into the package's
+/// name. It stands nowhere else.
 package let imdumpVersion = "0.1.0"

@@ -2,9 +2,6 @@ import Glibc
 import IMCommandLine
 import IMPipeline
 
-/// The version of the command.
-let impeerVersion = "0.1.0"
-
 /// The command: the other end of the wire.
 @main
 enum Impeer: CommandGroup {
@@ -20,7 +17,7 @@ enum Impeer: CommandGroup {
 
         The manual: impeer(1).
         """,
-      version: "impeer \(impeerVersion)")
+      version: "impeer \(imdumpVersion)")
   }
 
   static var members: [Member] {

@@ -27,7 +27,7 @@ final class Reporter {
     let file = if let path = options.documents { try LineFile(path) } else { LineFile?.none }
     self.file = file
     report = PeerReport(
-      role, server: server, plan: alerts.plan, rules: alerts.rules, context: alerts.context(version: impeerVersion),
+      role, server: server, plan: alerts.plan, rules: alerts.rules, context: alerts.context(version: imdumpVersion),
       write: { file?.append($0) }, tell: { [alerts] in alerts.take($0) })
     epoch = wallClockOffset()
     report.counted = { [unowned self] in
