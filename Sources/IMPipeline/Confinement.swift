@@ -77,6 +77,7 @@ struct Confinement {
   /// `-Z` names it; else root becomes `tcpdump` or `nobody`, as Debian's tcpdump does: live in any case, to read files where it can and
   /// `isReader`, but not with `--no-sandbox`. Who is not root stays who he is, whatever `-Z` says.
   init(_ options: ConfinementOptions, isLive: Bool, isReader: Bool = true) throws(UsageError) {
+    if isLive { continueAsCapturingCopy() }
     givesUpNothing = false
     isSandboxed = options.isSandboxed
     isVerbose = options.isVerbose

@@ -19,6 +19,14 @@ import Testing
       small?.text == "eth0 has a ring buffer of 4 MiB; 16 MiB were asked for, and the kernel has no memory for them")
   }
 
+  @Test func theCopyThatMayCaptureIsBesideTheCommand() {
+    #expect(CapturingCopy.path(for: "/usr/bin/imdump") == "/usr/lib/imdump/imdump")
+    #expect(CapturingCopy.path(for: "/bin/imdump") == "/lib/imdump/imdump")
+    // The copy itself has none, so it does not start itself over and over.
+    #expect(CapturingCopy.path(for: "/usr/lib/imdump/imdump") == nil)
+    #expect(CapturingCopy.path(for: "imdump") == nil && CapturingCopy.path(for: "") == nil)
+  }
+
   @Test func rightsAreTold() {
     let status = "Name:\timdump\nCapPrm:\t0000000000000000\nCapEff:\t0000000000003000\n"
     #expect(effectiveCapabilities(status) == 0x3000)
@@ -28,6 +36,11 @@ import Testing
     let none = rightsFinding(effective: 0x1000, isRoot: false)
     #expect(none.state == .problem && none.advice?.contains("setcap cap_net_raw+ep") == true)
     #expect(rightsFinding(effective: nil, isRoot: true).state == .note)
+    // A copy that this user may run, and one that they may not.
+    let member = rightsFinding(effective: 0, isRoot: false, copy: "/bin/sh")
+    #expect(member.state == .ok && member.text.hasSuffix("captures as /bin/sh"))
+    let stranger = rightsFinding(effective: 0, isRoot: false, copy: "/nowhere/imdump")
+    #expect(stranger.state == .problem && stranger.advice?.contains("group imdump") == true)
   }
 
   @Test(
