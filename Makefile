@@ -2,6 +2,7 @@
 # make test     build and run the tests
 # make check    everything a change has to pass
 # make install  put imdump, its man pages and its completions under PREFIX
+# make deb      a Debian package of imdump and impeer, in .build
 # make clean    take away what was built
 
 PREFIX  ?= /usr/local
@@ -10,7 +11,7 @@ SWIFT   ?= swift
 BIN     := .build/release/imdump
 PEER    := .build/release/impeer
 INTO    := $(DESTDIR)$(PREFIX)
-.PHONY: run build impeer test check install clean setup
+.PHONY: run build impeer test check install deb clean setup
 
 STRIP ?= strip
 
@@ -65,6 +66,9 @@ install:
 	  $(PEER) completion bash >"$(INTO)/share/bash-completion/completions/impeer" && \
 	  $(PEER) completion zsh >"$(INTO)/share/zsh/site-functions/_impeer" && \
 	  $(PEER) completion fish >"$(INTO)/share/fish/vendor_completions.d/impeer.fish"; }
+
+deb: build impeer
+	Scripts/make-deb
 
 clean:
 	rm -rf .build .build-*
