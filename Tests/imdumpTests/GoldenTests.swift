@@ -222,7 +222,7 @@ import Testing
     // Profiles.
     Case("profile-list", nil, "profile", "list"),
     Case("profile-check", "Sources/IMProfile/Profiles/mqtt.yaml", "profile", "check", "@"),
-    Case("profile-check-not-yaml", "./Makefile", "profile", "check", "@"),
+    Case("profile-check-not-yaml", "./LICENSE", "profile", "check", "@"),
     Case("profile-test", diameter, "profile", "test", "diameter", "@"),
     Case("profile-test-other", weak, "profile", "test", "mqtt", "@"),
     Case("profile-lua", nil, "profile", "export", "goim", "--wireshark"),
