@@ -1,9 +1,9 @@
 /// How many bytes the engine's tables hold, by what they are for, and how many they may.
 ///
-/// Tables keep the memory that they have once needed and use it again, so their parts only grow, to fifteen sixteenths of
+/// Tables keep the memory that they have once needed and use it again, so their parts only grow, to seven eighths of
 /// the limit. Each part may count on a sixteenth of that, however much another one wants; exchanges, which come fast and are
 /// large with what a sink keeps of each, have no more than three eighths. What streams hold comes and goes
-/// (`held`); it may have what is left, and at least the last sixteenth.
+/// (`held`); it may have what is left, and at least a sixteenth. The last sixteenth is for where evicted connections go on.
 ///
 /// It refuses; whoever is refused forgets what is oldest. Nothing here runs per packet.
 final class MemoryBudget {
@@ -28,13 +28,15 @@ final class MemoryBudget {
   private var used: InlineArray<4, Int> = [0, 0, 0, 0]
   /// Bytes that streams hold: beyond holes, of frames that are not whole yet, and in fragments.
   var held = 0
+  /// Bytes taken for where evicted connections go on, and never given back.
+  private var resuming = 0
 
   /// The least that may be held, a megabyte, whatever `limit` says: the first places of all tables need some of it.
   private static var least: Int { 1 << 20 }
 
   init(limit: Int) {
     self.limit = max(limit, Self.least)
-    tableLimit = self.limit / 16 * 15
+    tableLimit = self.limit / 16 * 14
     reserve = tableLimit / 16
   }
 
@@ -46,10 +48,16 @@ final class MemoryBudget {
   }
 
   /// Everything that is held, in bytes.
-  var total: Int { used[0] + used[1] + used[2] + used[3] + held }
+  var total: Int { used[0] + used[1] + used[2] + used[3] + held + resuming }
 
   /// Whether streams hold more than they may.
-  var isOverHeld: Bool { held > limit - min(charge, tableLimit) }
+  var isOverHeld: Bool { held > limit - resuming - min(charge, tableLimit) }
+
+  /// Takes the sixteenth for where evicted connections go on, or what `cost` says is of use of it, and gives how much that is.
+  func takeForResuming(_ cost: (Int) -> Int) -> Int {
+    resuming = cost(limit / 16)
+    return resuming
+  }
 
   /// Whether `part` may grow by `count` bytes.
   func admits(_ part: Part, _ count: Int) -> Bool {

@@ -86,14 +86,23 @@ extension Connections {
   /// Ends connections now, reports on them, and forgets them.
   private mutating func evict(_ found: [(index: UInt32, why: Eviction)]) {
     var open = 0
-    for (index, _) in found {
+    if resumes.isEmpty, found.contains(where: { $0.why == .connection }) {
+      resumes.allocate(within: budget.takeForResuming(ResumeTable.cost))
+      tracker.hasEvictedConnections = true
+    }
+    for (i, (index, _)) in found.enumerated() {
+      askForEvicted(found, behind: i)
       let flow = reassembler.flows.pointer(index)
+      let point = ResumePoint(flow)
       if flow.pointee.phase != .closed {
         flow.pointee.enter(.end)
         flow.pointee.closeReason = .evicted
         flow.pointee.closedAt = max(clock.now, flow.pointee.lastSeen)
       }
       flush(index, flow)
+      if let point, !point.isPassed(by: flow) {
+        resumes.remember(point, reassembler.flows.hasher.hash(flow.pointee.key))
+      }
       flow.pointee.isLeaving = true
       let figures = flow.pointee.figures
       if figures != .max { open += Int(tracker.figures.pointer(figures).pointee.unsettled) }
@@ -110,11 +119,23 @@ extension Connections {
     }
   }
 
+  /// Asks for what is read of the connections some places behind the `i`th of `found`: they are far apart in memory.
+  private mutating func askForEvicted(_ found: [(index: UInt32, why: Eviction)], behind i: Int) {
+    let (far, near) = (i + 16, i + 8)
+    if far < found.count { reassembler.flows.pointer(found[far].index).prefetch() }
+    guard near < found.count else { return }
+    let flow = reassembler.flows.pointer(found[near].index)
+    if flow.pointee.figures != .max { tracker.figures.pointer(flow.pointee.figures).prefetch() }
+    if flow.pointee.session != .max { tracker.sessions.pointer(flow.pointee.session).prefetch(at: 0) }
+    reassembler.flows.prefetchSlot(flow.pointee.key)
+  }
+
   /// Forgets a part of all connections that `isMeant`, those that have been quiet for longest. What "long" is a sample
   /// tells.
   ///
-  /// It looks at all connections, and `settleLeaving` at all messages, so it takes a sixteenth, and where few are meant
-  /// up to half of them: else one would cost too much.
+  /// It looks at all connections, so it takes a sixteenth, and where few are meant up to half of them: else one would cost too much.
+  /// Those that wait for an answer stay while there are others: their messages would be `unknown`, and `settleLeaving` looks at
+  /// all messages.
   private mutating func evictQuiet(_ isMeant: (Ref<Flow>) -> Bool) {
     let count = UInt32(truncatingIfNeeded: reassembler.flows.pool.count)
     guard count > 0 else { return }
@@ -129,16 +150,21 @@ extension Connections {
     guard !sample.isEmpty else { return }
     sample.sort()
     let limit = sample[min(max(sample.count / 16, looked / 64), sample.count / 2)]
-    var found: [(index: UInt32, why: Eviction)] = []
+    var found: [(index: UInt32, why: Eviction)] = [], waiting = found
     let wanted = max(Self.margin * 2, Int(count) / 16)
     for _ in 0..<count where found.count < wanted {
       hand = hand + 1 < count ? hand + 1 : 0
       let flow = reassembler.flows.pointer(hand)
-      if flow.pointee.serial != 0, flow.pointee.lastSeen <= limit, isMeant(flow) {
-        found.append((hand, .connection))
-      }
+      guard flow.pointee.serial != 0, flow.pointee.lastSeen <= limit, isMeant(flow) else { continue }
+      if openMessages(flow) == 0 { found.append((hand, .connection)) } else { waiting.append((hand, .connection)) }
     }
+    if found.count < Self.margin * 2 { found += waiting.prefix(max(0, wanted - found.count)) }
     evict(found)
+  }
+
+  /// Messages of a flow whose fate is open.
+  private mutating func openMessages(_ flow: Ref<Flow>) -> UInt32 {
+    flow.pointee.figures == .max ? 0 : tracker.figures.pointer(flow.pointee.figures).pointee.unsettled
   }
 
   /// The flow `owner`, if its metrics name `index` as theirs.
@@ -171,7 +197,13 @@ extension Connections {
     guard !candidates.isEmpty else { return }
     let wanted = min(candidates.count / 2 + 1, max(Self.margin * 2, candidates.count / 4))
     candidates.sort { ($0.lastSeen, $0.flow) < ($1.lastSeen, $1.flow) }
-    evict(candidates.prefix(wanted).map { ($0.flow, .connection) })
+    // Those that wait for an answer stay while there are others, as in `evictQuiet`.
+    var found: [UInt32] = [], waiting: [UInt32] = []
+    for (_, flow) in candidates where found.count < wanted {
+      if openMessages(reassembler.flows.pointer(flow)) == 0 { found.append(flow) } else { waiting.append(flow) }
+    }
+    if found.count < min(wanted, Self.margin * 2) { found += waiting.prefix(wanted - found.count) }
+    evict(found.map { ($0, .connection) })
   }
 
   // MARK: Streams

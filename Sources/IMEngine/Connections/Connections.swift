@@ -23,6 +23,8 @@ struct Connections: ~Copyable {
   var settledTo = Timestamp.distantPast
   /// Where the search for quiet connections goes on.
   var hand: UInt32 = 0
+  /// Where connections that were evicted go on.
+  var resumes = ResumeTable()
   let journals: FlowJournals
   let holders: HolderQueue
   let ledger: UnsafeMutablePointer<Ledger>
@@ -60,7 +62,7 @@ struct Connections: ~Copyable {
   /// One segment whose flow is still to be found, with the hash of its key.
   @inline(never)
   mutating func accept(_ bytes: borrowing Bytes, _ hash: UInt64) {
-    let index = reassembler.flows.find(segment.pointee.key, hash) ?? insertFlow()
+    let index = reassembler.flows.find(segment.pointee.key, hash) ?? insertFlow(hash)
     accept(bytes, index, reassembler.flows.pointer(index))
   }
 
@@ -192,14 +194,19 @@ struct Connections: ~Copyable {
     }
   }
 
-  /// A new flow for the segment in hand.
-  private mutating func insertFlow() -> UInt32 {
+  /// A new flow for the segment in hand, whose key has the hash `hash`.
+  private mutating func insertFlow(_ hash: UInt64) -> UInt32 {
     var flow = begin(client: segment.pointee.sender)
-    if segment.pointee.flags.contains(.ack), !segment.pointee.flags.contains(.syn) {
-      // What it acknowledges from here on was sent while somebody looked.
-      flow.halves[1 - segment.pointee.side].next = segment.pointee.acknowledgment
-    }
     streams.roles.portUse.add(flow.key.ports)
+    guard segment.pointee.flags.contains(.ack), !segment.pointee.flags.contains(.syn) else { return insert(flow) }
+    if let point = resumes.take(hash, segment) {
+      point.apply(to: &flow)
+      let index = insert(flow)
+      streams.resume(reassembler.flows.pointer(index), index, point)
+      return index
+    }
+    // What it acknowledges from here on was sent while somebody looked.
+    flow.halves[1 - segment.pointee.side].next = segment.pointee.acknowledgment
     return insert(flow)
   }
 

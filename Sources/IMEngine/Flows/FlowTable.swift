@@ -50,6 +50,9 @@ struct FlowTable: ~Copyable {
     for i in 0..<count { imdump_prefetch(slots + (Int(truncatingIfNeeded: packets[i].hash) & mask)) }
   }
 
+  /// Asks for the slot of a key.
+  func prefetchSlot(_ key: FlowKey) { imdump_prefetch(slots + (Int(truncatingIfNeeded: hash(key)) & mask)) }
+
   /// Looks for the flows of plain packets by nothing but their hash, and asks for their lines.
   @inline(__always)
   func locate(_ packets: UnsafePointer<ParsedPacket>, count: Int, into guesses: UnsafeMutablePointer<FlowGuess>) {

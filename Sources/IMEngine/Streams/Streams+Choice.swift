@@ -229,13 +229,7 @@ extension Streams {
     guard settleRoles(side, &profile, isEnd: isEnd) else { return }
     let hasWaited = roles.stopWaiting(for: flow.pointee.serial)
     flow.pointee.profile = profile
-    let plan = profile.plan
-    let server = flow.pointee.key.endpoint(1 - Int(flow.pointee.client))
-    let key = EndpointKey(endpoint: server, plan: plan)
-    let endpoint = servers.index(of: key)
-    makeRoomForFigures()
-    flow.pointee.figures = tracker.figures.allocate(ConnectionFigures(endpoint: endpoint))
-    watch(side.index, flow)
+    makeFigures(flow, side.index)
     for side in side.both where !side.half.pointee.flags.contains(.fromStart) {
       side.half.pointee.flags.insert(.lost)
     }
@@ -255,6 +249,21 @@ extension Streams {
     }
     decodeLimit = .distantFuture
     for side in turn.both { decodeRest(side) }
+  }
+
+  /// Makes the figures of a connection, the one at `index`, whose plan and client are known.
+  private mutating func makeFigures(_ flow: Ref<Flow>, _ index: UInt32) {
+    let server = flow.pointee.key.endpoint(1 - Int(flow.pointee.client))
+    let endpoint = servers.index(of: EndpointKey(endpoint: server, plan: flow.pointee.profile.plan))
+    makeRoomForFigures()
+    flow.pointee.figures = tracker.figures.allocate(ConnectionFigures(endpoint: endpoint))
+    watch(index, flow)
+  }
+
+  /// Goes on with a connection, now the one at `index`, that was evicted at `point`.
+  mutating func resume(_ flow: Ref<Flow>, _ index: UInt32, _ point: ResumePoint) {
+    makeFigures(flow, index)
+    tracker.resume(flow, index, point)
   }
 
   /// When the first of the bytes came that a direction holds and that may be a frame's.

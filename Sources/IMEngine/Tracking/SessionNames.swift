@@ -16,9 +16,16 @@ struct SessionRoot: BitwiseCopyable {
   static func name(_ key: UInt64, _ plan: UInt8) -> UInt64 { key ^ UInt64(plan) << 56 }
 }
 
-/// The newest session of each name. An open-addressing table of identities; the names themselves stand with the sessions.
+/// The place of the newest session of each name. An open-addressing table; the names themselves stand with the sessions.
+///
+///      31      24 23                      0
+///     +----------+-------------------------+
+///     | tag      | place                   |   a slot; the tag is a part of the name's hash, so that few other names are looked at
+///     +----------+-------------------------+
 struct SessionNames: ~Copyable {
+  /// A free slot: no place has all bits set.
   private static var none: UInt32 { .max }
+  private static var placeMask: UInt32 { 0xff_ffff }
 
   private var slots: UnsafeMutablePointer<UInt32>
   /// Slots less one, and those in use.
@@ -40,46 +47,52 @@ struct SessionNames: ~Copyable {
   /// At most so many bytes for each session, while the table grows, too.
   static var costPerSession: Int { 16 }
 
-  private func home(_ name: UInt64) -> Int {
+  private func hash(_ name: UInt64) -> UInt64 {
     let wide = (name ^ salt).multipliedFullWidth(by: multiplier)
-    return Int(truncatingIfNeeded: wide.high ^ wide.low) & mask
+    return wide.high ^ wide.low
+  }
+  private func home(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & mask }
+  private static func tag(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 56) << 24 }
+
+  private static func name(_ slot: UInt32, _ roots: borrowing Pool<SessionRoot>) -> UInt64 {
+    roots.pointer(slot & placeMask).pointee.name
   }
 
-  private static func name(_ id: UInt32, _ roots: borrowing Pool<SessionRoot>) -> UInt64 {
-    roots.pointer(id & 0xff_ffff).pointee.name
-  }
-
-  /// The slot of a name, or the free one where it would stand.
-  private func slot(_ name: UInt64, _ roots: borrowing Pool<SessionRoot>) -> Int {
-    var i = home(name)
-    while slots[i] != Self.none, Self.name(slots[i], roots) != name { i = (i &+ 1) & mask }
+  /// The slot of a name with that hash, or the free one where it would stand.
+  private func slot(_ name: UInt64, _ hash: UInt64, _ roots: borrowing Pool<SessionRoot>) -> Int {
+    let tag = Self.tag(hash)
+    var i = home(hash)
+    while slots[i] != Self.none, slots[i] & ~Self.placeMask != tag || Self.name(slots[i], roots) != name {
+      i = (i &+ 1) & mask
+    }
     return i
   }
 
-  /// The newest session called `name`, or `nil`.
+  /// The place of the newest session called `name`, or `nil`.
   func find(_ name: UInt64, _ roots: borrowing Pool<SessionRoot>) -> UInt32? {
-    let id = slots[slot(name, roots)]
-    return id == Self.none ? nil : id
+    let found = slots[slot(name, hash(name), roots)]
+    return found == Self.none ? nil : found & Self.placeMask
   }
 
-  /// Makes `id`, whose root says so, the newest session called `name`.
-  mutating func set(_ name: UInt64, _ id: UInt32, _ roots: borrowing Pool<SessionRoot>) {
+  /// Makes the session at `place`, whose root says so, the newest one called `name`.
+  mutating func set(_ name: UInt64, _ place: UInt32, _ roots: borrowing Pool<SessionRoot>) {
     if (count + 1) * 4 > (mask + 1) * 3 { grow(roots) }
-    let i = slot(name, roots)
+    let hash = hash(name)
+    let i = slot(name, hash, roots)
     if slots[i] == Self.none { count += 1 }
-    slots[i] = id
+    slots[i] = Self.tag(hash) | place
   }
 
   /// Forgets a name; the session that has it has it still in its root.
   mutating func remove(_ name: UInt64, _ roots: borrowing Pool<SessionRoot>) {
-    var hole = slot(name, roots)
+    var hole = slot(name, hash(name), roots)
     guard slots[hole] != Self.none else { return }
     // Closes the gap, so that what follows is still found.
     var j = hole
     while true {
       j = (j &+ 1) & mask
       if slots[j] == Self.none { break }
-      let home = home(Self.name(slots[j], roots))
+      let home = home(hash(Self.name(slots[j], roots)))
       if (j &- home) & mask >= (j &- hole) & mask {
         slots[hole] = slots[j]
         hole = j
@@ -97,7 +110,7 @@ struct SessionNames: ~Copyable {
     slots = .allocate(capacity: oldCount * 2)
     slots.initialize(repeating: Self.none, count: oldCount * 2)
     for j in 0..<oldCount where old[j] != Self.none {
-      var i = home(Self.name(old[j], roots))
+      var i = home(hash(Self.name(old[j], roots)))
       while slots[i] != Self.none { i = (i &+ 1) & mask }
       slots[i] = old[j]
     }

@@ -152,7 +152,10 @@ struct SessionTable: ~Copyable {
   func isKnown(_ id: UInt32) -> Bool { pointer(id).pointee.generation == UInt8(truncatingIfNeeded: id &>> 24) }
 
   /// The newest session called `key` of `plan`, or `nil`.
-  func newest(_ key: UInt64, _ plan: UInt8) -> UInt32? { newest.find(SessionRoot.name(key, plan), roots) }
+  func newest(_ key: UInt64, _ plan: UInt8) -> UInt32? {
+    // The names of a session that is forgotten go with it, so the place's generation is the session's.
+    newest.find(SessionRoot.name(key, plan), roots).map { UInt32(pool.pointer($0).pointee.generation) << 24 | $0 }
+  }
 
   /// Adds a session called `key`; `counts` says that its numbers are counters.
   mutating func add(
@@ -188,7 +191,7 @@ struct SessionTable: ~Copyable {
     let old = pool.pointer(place)
     let id = UInt32(old.pointee.generation) << 24 | place
     let name = roots.pointer(place).pointee.name
-    if newest.find(name, roots) == id { newest.remove(name, roots) }
+    if newest.find(name, roots) == place { newest.remove(name, roots) }
     if let text = names.removeValue(forKey: id) { budget.take(.sessions, -text.utf8.count - Self.nameCost) }
     for slot in 0..<UInt64(8) where !openGaps.isEmpty { openGaps[UInt64(place) << 3 | slot] = nil }
     evicted += 1
@@ -201,7 +204,7 @@ struct SessionTable: ~Copyable {
     old.pointee = session
     let new = UInt32(session.generation) << 24 | place
     roots.pointer(place).pointee = root
-    newest.set(root.name, new, roots)
+    newest.set(root.name, place, roots)
     return new
   }
 
@@ -232,7 +235,7 @@ struct SessionTable: ~Copyable {
     newest.remove(root.pointee.name, roots)
     session.pointee.older = newest(key, session.pointee.plan) ?? .max
     root.pointee.name = SessionRoot.name(key, session.pointee.plan)
-    newest.set(root.pointee.name, index, roots)
+    newest.set(root.pointee.name, index & 0xff_ffff, roots)
   }
 
   /// Gives the session at `index` the name that the client itself uses.

@@ -40,11 +40,12 @@ extension Tracker {
           frame.pointee.kind.pointee.role == .acknowledgment
           && frame.pointee.bodyCount != Int(plan.pointee.ackBodyCount) && !frame.pointee.flags.contains(.answered)
         let way = isEcho ? direction.reversed : direction
+        let isPlaced = sessions.root(candidate).pointee.place == place
         switch sessions.continuity(candidate, way, frame.pointee.sequence, plan) {
-        case .next: found = candidate
+        case .next: if isPlaced || !mayHaveBeenForgotten(flow) { found = candidate }
         case .near:
           // Where the other connection goes on talking, two clients may share the number, but hardly from one address.
-          if sessions.root(candidate).pointee.place == place || !isTalking(session, since: flow.pointee.firstSeen) {
+          if isPlaced || !mayHaveBeenForgotten(flow) && !isTalking(session, since: flow.pointee.firstSeen) {
             found = candidate
           }
         case .behind:
@@ -69,6 +70,10 @@ extension Tracker {
     flow.pointee.session = index
     flow.pointee.sessionKey = UInt32(truncatingIfNeeded: key ^ key >> 32)
   }
+
+  /// Whether a connection may have been evicted and come back, so that its numbers may be near those of any client by chance: one
+  /// that reconnects begins with a SYN.
+  private func mayHaveBeenForgotten(_ flow: Ref<Flow>) -> Bool { hasEvictedConnections && flow.pointee.synCount == 0 }
 
   /// Whether the connection that a session was last seen on is open, and has carried a frame since `time`.
   private mutating func isTalking(_ session: Ref<Session>, since time: Timestamp) -> Bool {
@@ -159,6 +164,19 @@ extension Tracker {
       sessions.hasNews = true
       flow.pointee.session = index
     }
+  }
+
+  /// Brings the session of a connection that was evicted at `point` to its flow, now the one at `index`; no reconnect. Where the session
+  /// was forgotten, or is on another connection by now, the next frame tells.
+  mutating func resume(_ flow: Ref<Flow>, _ index: UInt32, _ point: ResumePoint) {
+    guard point.session != .max, sessions.isKnown(point.session) else { return }
+    let session = sessions.pointer(point.session)
+    guard session.pointee.flowSerial == point.serial else { return }
+    session.pointee.flow = index
+    session.pointee.flowSerial = flow.pointee.serial
+    sessions.root(point.session).pointee.closedAt = .distantFuture
+    flow.pointee.session = point.session
+    flow.pointee.sessionKey = point.sessionKey
   }
 
   /// Brings a session to a flow, and counts a reconnect when its last connection was over.

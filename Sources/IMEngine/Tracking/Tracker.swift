@@ -50,6 +50,8 @@ struct Tracker: ~Copyable {
   var figures = Pool<ConnectionFigures>()
   var heartbeats = OwnedPool<HeartbeatFigures>()
   var rareFigures = OwnedPool<RareFigures>()
+  /// Whether connections were forgotten that were not over.
+  var hasEvictedConnections = false
   /// What is kept of connections in carriers, by `Flow.carrier`: a PROXY header names the client.
   var carriers = OwnedPool<CarrierRecord>()
   /// Totals by plan and type, `kinds` places a plan, the last for unknown types.
