@@ -139,6 +139,7 @@ final class ChatSession: Watcher {
 
   /// What was not accepted will not be.
   private func fail(because reason: FailureReason, _ code: Int32) {
+    readLeftover()
     for line in waiting {
       let place = view.sent(line)
       view.mark(place, .failed, reason)
@@ -161,6 +162,16 @@ final class ChatSession: Watcher {
     if count < 0, errno == EAGAIN || errno == EINTR { return }
     guard count > 0 else { return finish() }
     take(bytes[..<count])
+  }
+
+  /// Reads what was piped in by now: whoever wrote it is to be told what became of it. Of an endless input only the beginning.
+  private func readLeftover() {
+    guard !view.isTerminal else { return }
+    var ready = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
+    for _ in 0..<16 {
+      guard !isEnding, poll(&ready, 1, 0) > 0 else { return }
+      readInput()
+    }
   }
 
   func deadlineCame(_ kind: UInt8) {}
