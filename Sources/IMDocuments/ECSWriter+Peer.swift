@@ -39,6 +39,12 @@ extension ECSWriter {
       guard let value = now["\(name)"] else { continue }
       lines.number(name, UInt64(max(0, value - (before["\(name)"] ?? 0))))
     }
+    for (name, _) in PeerCounter.sizes {
+      if let value = now["\(name)"] { lines.number(name, UInt64(max(0, value))) }
+    }
+    for (name, _) in PeerCounter.durations {
+      if let value = now["\(name)"] { lines.decimal(name, max(0, value - (before["\(name)"] ?? 0)) * 1_000) }
+    }
     for time in PeerCounter.times {
       if let value = now[time.name] { lines.decimal(time.key, value * 1_000) }
     }

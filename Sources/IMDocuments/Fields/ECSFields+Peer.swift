@@ -11,6 +11,7 @@ package enum PeerCounter {
     ("message_acked_total", "of them, acknowledged, each counted once"),
     ("message_timeout_total", "times that the answer to a message was overdue"),
     ("message_retried_total", "transmissions of messages after the first"),
+    ("messages_cancelled", "messages that the application took back"),
     ("control_message_send", "handshakes and refusals sent"),
     ("heartbeat_send", "heartbeats sent, each counted once"),
     ("heartbeat_loss", "heartbeats not answered on the connection they went out on"),
@@ -32,11 +33,23 @@ package enum PeerCounter {
     ("payload_bytes_total", "bytes of the bodies of messages that came for the first time"),
   ]
 
+  /// The same, in seconds where they are counted and in milliseconds where they are written.
+  static let durations: [(name: StaticString, meaning: String)] = [
+    ("parse_packets_time", "what reading frames took, and what their content asked for"),
+    ("parse_error_time", "what reads took in which a frame was damaged, or was none"),
+  ]
+
+  /// The last ones known, in bytes.
+  static let sizes: [(name: StaticString, meaning: String)] = [
+    ("parser_buffer_size", "bytes of an unfinished frame that waited when a connection was read last")
+  ]
+
   /// The last ones measured, in seconds where they are counted and in milliseconds where they are written: `rtt_ms`.
   static let times: [(name: String, key: StaticString, meaning: String)] = [
     ("rtt", "rtt_ms", "the last round trip of a message sent once"),
     ("heartbeat_rtt", "heartbeat_rtt_ms", "the last round trip of a heartbeat"),
     ("heartbeat_interval", "heartbeat_interval_ms", "the interval between heartbeats"),
+    ("heartbeat_timeout_interval", "heartbeat_timeout_interval", "how long the answer to a heartbeat is waited for"),
   ]
 }
 
@@ -52,5 +65,9 @@ extension ECSFields {
       .gauge,
       PeerCounter.meanings.map { ECSField("imdump.peer.\($0.name)", .long, [.summary], $0.meaning) }
         + PeerCounter.byteMeanings.map { ECSField("imdump.peer.\($0.name)", .long, .bytes, [.summary], $0.meaning) }
+        + PeerCounter.sizes.map { ECSField("imdump.peer.\($0.name)", .long, .bytes, [.summary], $0.meaning) }
+        + PeerCounter.durations.map {
+          ECSField("imdump.peer.\($0.name)", .double, .milliseconds, [.summary], $0.meaning)
+        }
         + PeerCounter.times.map { ECSField("imdump.peer.\($0.key)", .double, .milliseconds, [.summary], $0.meaning) })
 }

@@ -1,5 +1,10 @@
 /// Frames that come in.
 extension ClientCore {
+  /// See `EndpointCore`.
+  public mutating func parsed(in nanoseconds: Int64, leaving waiting: Int) {
+    metrics.parsed(in: nanoseconds, leaving: waiting)
+  }
+
   /// Reads the frames of a connection.
   mutating func read(_ bytes: RawSpan, on link: Int, at now: Moment) -> Intake {
     var offset = 0

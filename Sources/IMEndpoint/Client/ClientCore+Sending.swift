@@ -401,5 +401,6 @@ extension ClientCore {
     metrics.heartbeatsSent += 1
     heartbeat.beaten(at: now, &random)
     metrics.heartbeatInterval = heartbeat.interval?.wholeNanoseconds
+    metrics.heartbeatTimeout = heartbeatTimeout
   }
 }

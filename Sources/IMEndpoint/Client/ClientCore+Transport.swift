@@ -23,6 +23,7 @@ extension ClientCore {
     links[link].heardAt = now
     openingMask &= ~Self.bit(link)
     metrics.connectionSuccesses += 1
+    metrics.heartbeatTimeout = heartbeatTimeout
     weighOpening(link, at: now)
     if isProbing, !isLossy, openMask != 0 {
       // It overtook nothing: the others are slow, and one more would make them slower.
@@ -223,9 +224,12 @@ extension ClientCore {
     }
   }
 
+  /// How long an answer may take, in nanoseconds.
+  var heartbeatTimeout: Int64 { heartbeat.policy.timeout(roundTrip: heartbeat.window.roundTrip).wholeNanoseconds }
+
   /// Gives up connections on which something waits and nothing has been heard for as long as an answer may take.
   private mutating func checkSilence(at now: Moment) {
-    let limit = heartbeat.policy.timeout(roundTrip: heartbeat.window.roundTrip).wholeNanoseconds
+    let limit = heartbeatTimeout
     for place in 0..<8 where openMask & Self.bit(place) != 0 && links[place].outstanding + links[place].pieces > 0 {
       var since = racing == nil ? beatSince(on: place) : max(links[place].waitingSince, links[place].heardAt)
       if links[place].outstanding == 0 { since = max(links[place].pieceAt, links[place].heardAt) }

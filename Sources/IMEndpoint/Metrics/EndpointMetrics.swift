@@ -16,6 +16,11 @@ public struct EndpointMetrics: Hashable, Sendable {
   public var parseErrors: UInt64 = 0
   /// Connections given up because their bytes were not frames.
   public var parserResets: UInt64 = 0
+  /// Nanoseconds that reading frames took, and what their content asked for; and those of reads in which one was no frame or damaged. Zero
+  /// under a transport that measures no time.
+  public var parseTime: UInt64 = 0, parseErrorTime: UInt64 = 0
+  /// Parse errors whose time is in `parseErrorTime`.
+  var timedParseErrors: UInt64 = 0
   /// Messages of the application sent, each counted once.
   public var messagesSent: UInt64 = 0
   /// Messages of the application that were acknowledged, each counted once.
@@ -58,6 +63,10 @@ public struct EndpointMetrics: Hashable, Sendable {
   public var heartbeatRoundTrip: Int64?
   /// The interval between heartbeats, in nanoseconds.
   public var heartbeatInterval: Int64?
+  /// How long the answer to a heartbeat is waited for, in nanoseconds.
+  public var heartbeatTimeout: Int64?
+  /// Bytes of an unfinished frame that waited when a connection was read last.
+  public var parserBufferBytes: UInt64?
 
   /// Nothing counted yet.
   public init() {}
@@ -69,12 +78,23 @@ public struct EndpointMetrics: Hashable, Sendable {
     roundTrip = other.roundTrip ?? roundTrip
     heartbeatRoundTrip = other.heartbeatRoundTrip ?? heartbeatRoundTrip
     heartbeatInterval = other.heartbeatInterval ?? heartbeatInterval
+    heartbeatTimeout = other.heartbeatTimeout ?? heartbeatTimeout
+    parserBufferBytes = other.parserBufferBytes ?? parserBufferBytes
+  }
+
+  /// Takes note of what one read of a connection took, in nanoseconds, and how many bytes of an unfinished frame it left.
+  mutating func parsed(in nanoseconds: Int64, leaving waiting: Int) {
+    let time = UInt64(max(0, nanoseconds))
+    if parseErrors > timedParseErrors { parseErrorTime += time } else { parseTime += time }
+    timedParseErrors = parseErrors
+    parserBufferBytes = UInt64(max(0, waiting))
   }
 
   static var counts: [WritableKeyPath<EndpointMetrics, UInt64>] {
     [
       \.connectionAttempts, \.connectionSuccesses, \.bytesSent, \.bytesReceived, \.framesReceived, \.payloadBytes,
-      \.parseErrors, \.parserResets, \.messagesSent, \.messagesAcknowledged, \.messageTimeouts, \.messagesRetried,
+      \.parseErrors, \.parserResets, \.parseTime, \.parseErrorTime, \.timedParseErrors, \.messagesSent,
+      \.messagesAcknowledged, \.messageTimeouts, \.messagesRetried,
       \.messagesFailed, \.messagesCancelled, \.controlSent, \.messagesReceived, \.duplicatesReceived,
       \.duplicateAcknowledgments,
       \.heartbeatsSent, \.heartbeatsAnswered, \.heartbeatsLost, \.disconnects, \.reconnects, \.racingConnections,
@@ -95,6 +115,7 @@ public struct EndpointMetrics: Hashable, Sendable {
       ("bytes_send", Double(bytesSent)), ("bytes_received", Double(bytesReceived)),
       ("parsed_packets_total", Double(framesReceived)), ("payload_bytes_total", Double(payloadBytes)),
       ("parse_errors_total", Double(parseErrors)), ("parser_forced_resets", Double(parserResets)),
+      ("parse_packets_time", Double(parseTime) / 1e9), ("parse_error_time", Double(parseErrorTime) / 1e9),
       ("message_send_total", Double(messagesSent)), ("message_acked_total", Double(messagesAcknowledged)),
       ("message_timeout_total", Double(messageTimeouts)), ("message_retried_total", Double(messagesRetried)),
       ("messages_cancelled", Double(messagesCancelled)),
@@ -110,6 +131,8 @@ public struct EndpointMetrics: Hashable, Sendable {
     known("rtt", roundTrip)
     known("heartbeat_rtt", heartbeatRoundTrip)
     known("heartbeat_interval", heartbeatInterval)
+    known("heartbeat_timeout_interval", heartbeatTimeout)
+    if let parserBufferBytes { values.append(("parser_buffer_size", Double(parserBufferBytes))) }
     return values
   }
 }

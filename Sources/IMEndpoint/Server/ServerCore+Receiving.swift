@@ -3,6 +3,11 @@ public import IMWire
 /// Frames that come in, and what the transport says.
 extension ServerCore {
   /// See `EndpointCore`.
+  public mutating func parsed(in nanoseconds: Int64, leaving waiting: Int) {
+    metrics.parsed(in: nanoseconds, leaving: waiting)
+  }
+
+  /// See `EndpointCore`.
   public mutating func setWallClock(unixSeconds: Int64, at now: Moment) {
     unixOffset = unixSeconds &- now.nanoseconds / 1_000_000_000
   }

@@ -112,7 +112,9 @@ public final class LinuxTransport<Core: EndpointCore> {
 
   func received(_ bytes: RawSpan, on id: ConnectionID) -> Intake {
     clockwork?.wake()
+    let start = monotonicNow()
     let intake = core.received(bytes, on: id, at: moment)
+    core.parsed(in: monotonicNow() &- start, leaving: bytes.byteCount - intake.consumed)
     tap?.read(bytes.extracting(first: intake.consumed), on: id, at: moment)
     return intake
   }

@@ -25,6 +25,10 @@ public protocol EndpointCore {
   /// The unread bytes of a connection, in one piece from the first that was not consumed yet. The borrow ends with the call.
   mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) -> Intake
 
+  /// What the last `received` took, in nanoseconds, and how many bytes of an unfinished frame it left: for the metrics. A transport that
+  /// has no clock at hand leaves it out.
+  mutating func parsed(in nanoseconds: Int64, leaving waiting: Int)
+
   /// The system has no descriptors left for a connection that waits to be accepted. A core that can spare some gives them up.
   mutating func descriptorsRanOut(at now: Moment)
 
@@ -86,4 +90,9 @@ public struct Intake: Equatable, Sendable, BitwiseCopyable {
     self.consumed = consumed
     self.wanted = wanted
   }
+}
+
+extension EndpointCore {
+  /// See `EndpointCore`: a core without metrics has no use for it.
+  public mutating func parsed(in nanoseconds: Int64, leaving waiting: Int) {}
 }
