@@ -2,8 +2,8 @@ import Glibc
 
 /// The copy of the command that may capture.
 ///
-/// The Debian package installs `imdump` for everybody and without privileges, and beside it a copy with `cap_net_raw` that only members
-/// of the group `imdump` may run. So capturing is for them, and reading files for everybody.
+/// The Debian package installs `imdump` for everybody and without privileges, and a copy with `cap_net_raw` that only members of the
+/// group `imdump` may run. So capturing is for them, and reading files for everybody.
 enum CapturingCopy {
   /// The path of the copy that belongs to the command at `command`: `/usr/lib/imdump/imdump` for `/usr/bin/imdump`. `nil` where the
   /// command is not in a folder `bin`.

@@ -164,7 +164,7 @@ final class ChatSession: Watcher {
     take(bytes[..<count])
   }
 
-  /// Reads what was piped in by now: whoever wrote it is to be told what became of it. Of an endless input only the beginning.
+  /// Reads what was piped in by now, so that it is marked, too. Of an endless input it reads a megabyte.
   private func readLeftover() {
     guard !view.isTerminal else { return }
     var ready = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)

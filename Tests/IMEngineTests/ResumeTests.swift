@@ -47,20 +47,20 @@ import Testing
     let acked = tight.heard.finished.count { $0.fate == .acked }
     #expect(acked >= all * 9 / 10, "\(acked) of \(all)")
     #expect(tight.heard.finished.count { $0.fate == .unanswered } <= all / 200)
-    // Nobody opened a second connection.
+    // There was one connection for each client.
     #expect(tight.reconnects <= UInt64(Self.count) / 100)
     #expect(tight.issues.count { $0.kind == .gap } == 0)
   }
 
-  /// A table of no places, and one of few, takes what fits.
+  /// A table has the slots that fit into the bytes for it.
   @Test func aTableForFewBytes() {
     #expect(ResumeTable.cost(within: 0) == 0 && ResumeTable.cost(within: 111) == 0)
     #expect(ResumeTable.cost(within: 112) == 112 && ResumeTable.cost(within: 1 << 20) <= 1 << 20)
     var table = ResumeTable()
     table.allocate(within: 111)
-    let isWithoutPlaces = table.isEmpty
+    let hasNone = table.isEmpty
     table.allocate(within: 1 << 20)
-    let hasPlaces = !table.isEmpty
-    #expect(isWithoutPlaces && hasPlaces)
+    let hasSome = !table.isEmpty
+    #expect(hasNone && hasSome)
   }
 }

@@ -91,7 +91,7 @@ extension Connections {
       tracker.hasEvictedConnections = true
     }
     for (i, (index, _)) in found.enumerated() {
-      askForEvicted(found, behind: i)
+      prefetchEvicted(found, after: i)
       let flow = reassembler.flows.pointer(index)
       let point = ResumePoint(flow)
       if flow.pointee.phase != .closed {
@@ -119,8 +119,8 @@ extension Connections {
     }
   }
 
-  /// Asks for what is read of the connections some places behind the `i`th of `found`: they are far apart in memory.
-  private mutating func askForEvicted(_ found: [(index: UInt32, why: Eviction)], behind i: Int) {
+  /// Prefetches what is read of the connections 8 and 16 after the `i`th of `found`: they are far apart in memory.
+  private mutating func prefetchEvicted(_ found: [(index: UInt32, why: Eviction)], after i: Int) {
     let (far, near) = (i + 16, i + 8)
     if far < found.count { reassembler.flows.pointer(found[far].index).prefetch() }
     guard near < found.count else { return }

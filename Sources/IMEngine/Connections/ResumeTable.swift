@@ -58,25 +58,26 @@ struct ResumePoint: BitwiseCopyable {
 /// Where evicted connections go on, so that one that says something again is neither searched for frames nor weighed by every plan
 /// once more, and is no reconnect.
 ///
-/// A table of fixed size, with four places for a hash; where all four are taken, the connection that began first gives way. A connection
-/// is known by 32 bits of its hash beside those of its place, and by the sequence number at which it goes on.
+/// A four-way associative table of fixed size; where all four slots of a hash are taken, the connection that began first gives way. A
+/// connection is known by 32 bits of its hash in addition to those of its slot, and by the sequence number at which it goes on.
 struct ResumeTable: ~Copyable {
+  // SAFETY: the memory is this table's own from `allocate(within:)` to `deinit`, and initialized; `slots` gives indices below its count.
   private var points: UnsafeMutableBufferPointer<ResumePoint>
-  /// Places for a hash.
+  /// Slots for a hash.
   private static var ways: Int { 4 }
 
-  /// A table without places.
+  /// A table without slots.
   init() { points = UnsafeMutableBufferPointer(start: nil, count: 0) }
 
   deinit { points.deallocate() }
 
-  /// The bytes of a table for which `bytes` are to be had: whole groups of places.
+  /// The bytes of a table for which `bytes` are to be had: whole groups of slots.
   static func cost(within bytes: Int) -> Int {
     let group = ways * MemoryLayout<ResumePoint>.stride
     return bytes / group * group
   }
 
-  /// Whether it has places.
+  /// Whether it has no slots.
   var isEmpty: Bool { points.isEmpty }
 
   /// Gets the memory that `cost(within:)` tells.
@@ -87,8 +88,8 @@ struct ResumeTable: ~Copyable {
     points.initialize(repeating: ResumePoint())
   }
 
-  /// The places of a hash: its lower half as a fraction of the groups.
-  private func places(_ hash: UInt64) -> Range<Int> {
+  /// The slots of a hash: its lower half as a fraction of the groups.
+  private func slots(_ hash: UInt64) -> Range<Int> {
     let group = Int(truncatingIfNeeded: ((hash & 0xffff_ffff) &* UInt64(points.count / Self.ways)) >> 32)
     return group &* Self.ways..<(group &+ 1) &* Self.ways
   }
@@ -98,8 +99,8 @@ struct ResumeTable: ~Copyable {
   func remember(_ point: ResumePoint, _ hash: UInt64) {
     guard !points.isEmpty else { return }
     let tag = tag(hash)
-    var chosen = places(hash).lowerBound
-    for i in places(hash) {
+    var chosen = slots(hash).lowerBound
+    for i in slots(hash) {
       if points[i].tag == 0 || points[i].tag == tag {
         chosen = i
         break
@@ -114,7 +115,7 @@ struct ResumeTable: ~Copyable {
   func take(_ hash: UInt64, _ segment: UnsafePointer<Segment>) -> ResumePoint? {
     guard !points.isEmpty else { return nil }
     let tag = tag(hash)
-    for i in places(hash)
+    for i in slots(hash)
     where points[i].tag == tag && points[i].next[segment.pointee.side] == segment.pointee.sequence {
       points[i].tag = 0
       return points[i]
