@@ -109,7 +109,7 @@ let package = Package(
       ["IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMOwners", "IMYAML", "IMWire", "CMachine"]),
     room(
       "IMStore", ["IMOutput", "IMMetrics", "IMEngine", "IMFields", "IMWire", "CSQLite"]),
-    room("IMReport", ["IMOutput", "IMMetrics", "IMEngine", "IMWire"], isCold: true),
+    room("IMReport", ["IMOutput", "IMMetrics", "IMEngine", "IMTerminal", "IMWire"], isCold: true),
     room(
       "IMBrowser", ["IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMFilter", "IMWire"], isCold: true),
     room(

@@ -118,7 +118,7 @@ extension Browser {
   }
 
   private func query(_ sql: String) -> String {
-    (["imdump", "query"] + source.files + [sql]).map(Self.shellWord).joined(separator: " ")
+    (["imdump", "query"] + source.files + [sql]).map(shellWord).joined(separator: " ")
   }
 
   private var frameMessage: StoredMessage? { framed }
@@ -126,19 +126,7 @@ extension Browser {
   private func command(_ name: String?, _ options: [String]) -> String {
     // Of a store, the captures behind it.
     let files = source.isStore ? source.captures : source.files
-    return (["imdump"] + [name].compactMap { $0 } + files + source.options + options).map(Self.shellWord).joined(
+    return (["imdump"] + [name].compactMap { $0 } + files + source.options + options).map(shellWord).joined(
       separator: " ")
-  }
-
-  /// A word as a shell takes it.
-  private static func shellWord(_ word: String) -> String {
-    let isPlain =
-      !word.isEmpty
-      && word.utf8.allSatisfy { byte in
-        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
-          || "-_./:=,+@%".utf8.contains(byte)
-      }
-    if isPlain { return word }
-    return "'" + word.reduce(into: "") { $0 += $1 == "'" ? "'\\''" : String($1) } + "'"
   }
 }

@@ -1,18 +1,25 @@
-import IMEngine
-import IMMetrics
+package import IMEngine
+package import IMMetrics
 
 /// What was refused, in words.
-struct RefusalRow {
+package struct RefusalRow {
   /// The profile's name, and the type's.
-  let profile: String, type: String
+  package let profile: String, type: String
   /// The status's number on the wire, and the profile's name of it; `nil` where there is none.
-  let status: UInt64?, name: String?
+  package let status: UInt64?, name: String?
   /// How often.
-  let count: UInt64
+  package let count: UInt64
 
-  /// The rows of `counts`, the most frequent first; of equals, the one that was seen first.
-  static func rows(_ counts: RefusalCounts, _ plans: [ProtocolPlan], _ statuses: StatusBook) -> [RefusalRow] {
-    counts.entries.enumerated().sorted { ($1.element.count, $0.offset) < ($0.element.count, $1.offset) }.map {
+  /// The rows of `counts`, the most frequent first; of equals, the one that was seen first. With `role`, only of types that are for it.
+  package static func rows(
+    _ counts: RefusalCounts, _ plans: [ProtocolPlan], _ statuses: StatusBook, role: FrameRole? = nil
+  ) -> [RefusalRow] {
+    let entries = counts.entries.filter { entry in
+      guard let role else { return true }
+      let roles = Int(entry.plan) < plans.count ? plans[Int(entry.plan)].typeRoles : []
+      return Int(entry.kind) < roles.count && roles[Int(entry.kind)] == role
+    }
+    return entries.enumerated().sorted { ($1.element.count, $0.offset) < ($0.element.count, $1.offset) }.map {
       let entry = $0.element
       let plan = Int(entry.plan) < plans.count ? plans[Int(entry.plan)] : nil
       let code = statuses[entry.status]

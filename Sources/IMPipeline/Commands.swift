@@ -41,7 +41,7 @@ func printFrames(
     },
     afterBatch: { if isLive || output.isTerminal { sink.flush() } })
   sink.finish()
-  return run.conclude(driver, errors, output)
+  return run.conclude(driver, errors, output, summary: choices.verdict == nil)
 }
 
 /// Prints messages with their fates: `imdump messages`.

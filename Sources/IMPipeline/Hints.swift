@@ -2,6 +2,7 @@ import IMCapture
 import IMEngine
 import IMMetrics
 import IMOutput
+import IMReport
 import IMWire
 
 /// What of a capture was not read, and what to do about it: lines after the summary.
@@ -11,58 +12,64 @@ extension Run {
 
   /// Says what there is of a capture beside what was decoded.
   func hint(_ driver: Driver) {
-    hintTLS(driver)
-    hintTranslated(driver)
-    hintMultipath(driver)
-    hintUndecoded(driver)
-    hintDatagrams(driver)
-    hintFiltered(driver)
-    hintCut(driver)
+    for part in unread(driver) { complain(part.text) }
   }
 
-  private func hintTLS(_ driver: Driver) {
+  /// What there is of a capture beside what was decoded, and what to do about it.
+  func unread(_ driver: Driver) -> [ReportModel.Unread] {
+    [
+      encrypted(driver), translated(driver), multipath(driver), undecoded(driver), datagrams(driver),
+    ].compactMap { $0 } + filtered(driver) + [cut(driver)].compactMap { $0 }
+  }
+
+  /// Whether so many bytes are much of what TCP carried.
+  private func isNotable(_ bytes: UInt64, _ driver: Driver) -> Bool {
+    bytes > 0 && bytes >= driver.engine.reassembly.payloadBytes / Self.notableShare
+  }
+
+  private func encrypted(_ driver: Driver) -> ReportModel.Unread? {
     let totals = driver.engine.totals
-    guard totals.tlsConnections > 0 else { return }
+    guard totals.tlsConnections > 0 else { return nil }
     let hellos = driver.engine.tls.sorted { $0.key < $1.key }.prefix(3).map { hello in
       let names = [hello.value.serverName, hello.value.protocols.first].compactMap { $0 }
       return hello.value.versionName + (names.isEmpty ? "" : " to " + names.joined(separator: ", "))
     }
-    complain(
-      "\(count(totals.tlsConnections, "connection")) of TLS (\(hellos.joined(separator: "; "))): imdump cannot read what is encrypted"
-    )
+    let tls = totals.tlsConnections
+    return .init(
+      text: "\(count(tls, "TLS connection")) (\(hellos.joined(separator: "; "))): encrypted, not decoded",
+      isNotable: isNotable(totals.tlsBytes, driver))
   }
 
   /// Connections that are others as they look on the other side of a NAT.
-  private func hintTranslated(_ driver: Driver) {
+  private func translated(_ driver: Driver) -> ReportModel.Unread? {
     let all = driver.engine.totals.translatedConnections
-    guard all > 0 else { return }
+    guard all > 0 else { return nil }
     let known = driver.engine.translated.prefix(3).map { "\($0.client) to \($0.server) is #\($0.serial)" }
-    complain(
-      """
-      \(count(all, "connection")) captured twice, before and after address translation (NAT), and counted once: \
-      \(known.joined(separator: "; "))\(all > UInt64(known.count) ? "; ..." : "")
-      """)
+    return .init(
+      text: """
+        \(count(all, "connection")) captured twice, before and after address translation (NAT), and counted once: \
+        \(known.joined(separator: "; "))\(all > UInt64(known.count) ? "; ..." : "")
+        """, isNotable: false)
   }
 
   /// Connections over which the bytes of one stream are spread.
-  private func hintMultipath(_ driver: Driver) {
+  private func multipath(_ driver: Driver) -> ReportModel.Unread? {
     let totals = driver.engine.totals
-    guard totals.multipathConnections + totals.multipathJoins > 0 else { return }
-    complain(
-      """
-      \(count(totals.multipathConnections, "connection")) of Multipath TCP (MPTCP), with \(count(totals.multipathJoins, "further subflow")): \
-      the bytes of one stream are spread over them. imdump reads each by itself, so messages there may be cut, stray or unanswered \
-      though nothing was lost
-      """)
+    guard totals.multipathConnections + totals.multipathJoins > 0 else { return nil }
+    return .init(
+      text: """
+        \(count(totals.multipathConnections, "connection")) of Multipath TCP (MPTCP), with \(count(totals.multipathJoins, "further subflow")): \
+        the bytes of one stream are spread over them. imdump reads each by itself, so messages there may be cut, stray or unanswered \
+        though nothing was lost
+        """, isNotable: true)
   }
 
   /// Connections that no profile decodes: where they are all, or a twentieth of the payload.
-  private func hintUndecoded(_ driver: Driver) {
+  private func undecoded(_ driver: Driver) -> ReportModel.Unread? {
     let totals = driver.engine.totals
     let unread = totals.unreadBytes - min(totals.unreadBytes, totals.tlsBytes)
-    guard unread > 0 else { return }
+    guard unread > 0, totals.decodedConnections == 0 || isNotable(unread, driver) else { return nil }
     let payload = driver.engine.reassembly.payloadBytes
-    guard totals.decodedConnections == 0 || unread >= payload / Self.notableShare else { return }
     let busiest = driver.engine.busiestUndecodedPorts(3).filter { $0.bytes > 0 }
     let ports = busiest.map {
       "\($0.port) (\($0.look.map { "\($0.text), " } ?? "")\(count($0.bytes, "byte")))"
@@ -74,21 +81,22 @@ extension Run {
       ? "no connection speaks \(names)\(list)"
       : "\(count(unread, "byte")) (\(percent(unread, max(unread, payload)))) of connections that speak none of \(names) are not read\(list)"
     guard let port = busiest.first(where: { $0.look == nil })?.port else {
-      return complain("\(what). Try --profile FILE.yaml, or --port N")
+      return .init(text: "\(what). Try --profile FILE.yaml, or --port N", isNotable: true)
     }
     let file = isLive ? "FILE" : input.files.first.map { shown($0) } ?? "FILE"
-    complain(
-      "\(what). Try --profile FILE.yaml, or --port N; 'imdump profile new \(file) --port \(port)' drafts a profile from what is said there"
-    )
+    return .init(
+      text:
+        "\(what). Try --profile FILE.yaml, or --port N; 'imdump profile new \(file) --port \(port)' drafts a profile from what is said there",
+      isNotable: true)
   }
 
   /// Packets that are no TCP.
-  private func hintDatagrams(_ driver: Driver) {
+  private func datagrams(_ driver: Driver) -> ReportModel.Unread? {
     let totals = driver.engine.totals
     let kinds = UnreadKind.allCases.map { (kind: $0, count: driver.engine.unread($0)) }.filter { $0.count > 0 }
     let all = kinds.reduce(0) { $0 + $1.count }
     let notable = kinds.filter { !$0.kind.isHousekeeping }.reduce(0) { $0 + $1.count }
-    guard notable > 0 else { return }
+    guard notable > 0 else { return nil }
     let parts = kinds.sorted { $0.count > $1.count }.map { kind, packets -> String in
       guard kind == .udp else { return "\(kind.text) \(grouped(packets))" }
       let ports = driver.engine.busiestDatagramPorts(3).map { port in
@@ -96,9 +104,11 @@ extension Run {
       }
       return "\(kind.text) \(grouped(packets)) (\(ports.joined(separator: ", ")))"
     }
-    let line = "not read: \(grouped(all)) of \(count(totals.packets, "packet")): \(parts.joined(separator: ", "))"
-    guard totals.decodedConnections == 0 || notable >= totals.packets / Self.notableShare else { return complain(line) }
-    complain(line + ". imdump reads TCP only, as it is and in tunnels; tshark reads others")
+    let line = "\(grouped(all)) of \(count(totals.packets, "packet")) not read: \(parts.joined(separator: ", "))"
+    guard totals.decodedConnections == 0 || notable >= totals.packets / Self.notableShare else {
+      return .init(text: line, isNotable: false)
+    }
+    return .init(text: line + ". imdump reads TCP only, as it is and in tunnels; tshark reads others", isNotable: true)
   }
 
   /// Names of UDP's ports that a capture of messages is likely to have.
@@ -136,22 +146,24 @@ extension Run {
   }
 
   /// Packets that the capture filter left out because it does not look behind tags and tunnels.
-  private func hintFiltered(_ driver: Driver) {
-    guard let filter = input.captureFilter else { return }
+  private func filtered(_ driver: Driver) -> [ReportModel.Unread] {
+    guard let filter = input.captureFilter else { return [] }
     let hidden = driver.statistics.hidden
-    for kind in HiddenKind.allCases where hidden[kind] > 0 {
-      complain(
-        "\(count(hidden[kind], "packet")) left out by the filter \(hidden[kind] == 1 ? "matches" : "match") it behind \(kind.text): \(kind.advice(filter))"
-      )
+    return HiddenKind.allCases.filter { hidden[$0] > 0 }.map { kind in
+      .init(
+        text:
+          "\(count(hidden[kind], "packet")) left out by the filter \(hidden[kind] == 1 ? "matches" : "match") it behind \(kind.text): \(kind.advice(filter))",
+        isNotable: true)
     }
   }
 
   /// Packets that are shorter than they were on the wire.
-  private func hintCut(_ driver: Driver) {
+  private func cut(_ driver: Driver) -> ReportModel.Unread? {
     let totals = driver.engine.totals
-    guard totals.cutPackets > 0 else { return }
-    complain(
-      "\(count(totals.cutPackets, "packet")) of \(grouped(totals.packets)) \(totals.cutPackets == 1 ? "was" : "were") cut when captured: what is missing of \(totals.cutPackets == 1 ? "it" : "them") cannot be read; capture whole packets (-s 0)"
-    )
+    guard totals.cutPackets > 0 else { return nil }
+    return .init(
+      text:
+        "\(count(totals.cutPackets, "packet")) of \(grouped(totals.packets)) \(totals.cutPackets == 1 ? "was" : "were") cut when captured: what is missing of \(totals.cutPackets == 1 ? "it" : "them") cannot be read; capture whole packets (-s 0)",
+      isNotable: true)
   }
 }

@@ -1,4 +1,4 @@
-import IMEngine
+package import IMEngine
 package import IMMetrics
 package import IMOutput
 package import IMWire
@@ -27,6 +27,49 @@ package struct ReportModel {
 
     /// A session of its parts.
     package init(name: String, lost: UInt64) { (self.name, self.lost) = (name, lost) }
+  }
+
+  /// A part of the capture that was not decoded.
+  package struct Unread: Sendable {
+    /// What it is, and what to do about it; without a period.
+    package var text: String
+    /// Whether it is much of the capture: what was decoded may then not be all that matters.
+    package var isNotable: Bool
+
+    /// A part of the capture.
+    package init(text: String, isNotable: Bool) { (self.text, self.isNotable) = (text, isNotable) }
+  }
+
+  /// The message whose ladder shows best what went wrong.
+  package struct WorstMessage: Sendable {
+    /// Its number in the run, and its connection's.
+    package var exchange: UInt32, connection: UInt32
+    /// When its first copy came.
+    package var at: Timestamp
+    /// How bad its fate is, and how often it was sent again.
+    private var rank: (fate: UInt8, repeats: UInt16)
+
+    /// The message that an exchange is; `nil` where nothing went wrong with it.
+    package init?(_ exchange: Exchange, _ role: FrameRole) {
+      let isLost = exchange.fate == .unanswered || exchange.fate == .damaged
+      let fate: UInt8
+      switch (role, exchange.fate) {
+      case (.message, _) where isLost: fate = 4
+      case (.message, .rejected): fate = 3
+      case (.heartbeat, _) where isLost: fate = 2
+      case (.message, _) where exchange.repeats > 0: fate = 1
+      default: return nil
+      }
+      rank = (fate, exchange.repeats)
+      (self.exchange, connection, at) = (exchange.id, exchange.connection, exchange.firstAt)
+    }
+
+    /// Whether it says more than `other`: it is worse, or as bad and came earlier.
+    package func isWorse(than other: WorstMessage?) -> Bool {
+      guard let other else { return true }
+      if rank != other.rank { return rank > other.rank }
+      return (at, exchange) < (other.at, other.exchange)
+    }
   }
 
   /// A capture that goes on.
@@ -68,14 +111,22 @@ package struct ReportModel {
   package var madeAt: Timestamp?
   /// Packets that the source cut to its snaplen, and those without a time; what a live capture dropped stands in `run`.
   package var profiles: [Profile] = []
-  /// What was found where nothing was decoded.
-  package var hints: [String] = []
+  /// What of the capture was not decoded, and what to do about it.
+  package var unread: [Unread] = []
+  /// The statuses that answers gave.
+  package var statuses = StatusBook()
+  /// The zone of the clock that times are shown by.
+  package var zone = LocalZone.utc
+  /// What makes the verdict amber.
+  package var thresholds = VerdictThresholds()
   /// Over time.
   package var series = TimeBuckets<ReportBucket>()
   /// The names of types, by `ReportBucket.key`.
   package var typeNames: [UInt16: String] = [:]
   /// When the first and the last lost message was sent first; `nil` where none was lost.
   package var losses: (first: Timestamp, last: Timestamp)?
+  /// The message whose ladder shows best what went wrong, and its connection's number; `nil` where all went well.
+  package var worst: WorstMessage?
   /// The sessions with lost messages, the worst first, and how many these are, of how many.
   package var affected: [AffectedSession] = [], affectedCount: UInt64 = 0, sessionCount: UInt64 = 0
   /// Whether there were more sessions than could be told apart.

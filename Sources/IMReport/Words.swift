@@ -1,23 +1,28 @@
 import IMOutput
 import IMWire
 
-/// Times and lengths of time as the report shows them: UTC, the same for every reader.
+/// Times as the report and the verdict show them, by the clock of a zone.
 extension Words {
   /// `2026-11-21`.
-  static func date(_ at: Timestamp) -> String { String(instant(at).prefix(10)) }
+  static func date(_ at: Timestamp, _ zone: LocalZone = .utc) -> String { String(instant(at, zone).prefix(10)) }
   /// `00:11:46`.
-  static func time(_ at: Timestamp) -> String { String(instant(at).dropFirst(11).prefix(8)) }
+  static func time(_ at: Timestamp, _ zone: LocalZone = .utc) -> String {
+    String(instant(at, zone).dropFirst(11).prefix(8))
+  }
   /// `00:11:46.123`.
-  static func milliseconds(_ at: Timestamp) -> String { String(instant(at).dropFirst(11).prefix(12)) }
-
-  /// `2026-11-21 00:11:46`, or the time alone where it is of the same day as `other`.
-  static func moment(_ at: Timestamp, near other: Timestamp?) -> String {
-    other.map { date($0) == date(at) } == true ? time(at) : "\(date(at)) \(time(at))"
+  static func milliseconds(_ at: Timestamp, _ zone: LocalZone = .utc) -> String {
+    String(instant(at, zone).dropFirst(11).prefix(12))
   }
 
-  private static func instant(_ at: Timestamp) -> String {
+  /// `2026-11-21 00:11:46`, or the time alone where it is of the same day as `other`.
+  static func moment(_ at: Timestamp, near other: Timestamp?, _ zone: LocalZone = .utc) -> String {
+    other.map { date($0, zone) == date(at, zone) } == true
+      ? time(at, zone) : "\(date(at, zone)) \(time(at, zone))"
+  }
+
+  private static func instant(_ at: Timestamp, _ zone: LocalZone) -> String {
     var out = ByteWriter(capacity: 64)
-    out.instant(at)
+    out.instant(at.advanced(by: Int64(zone.offset(at: at.seconds)) * 1_000_000_000))
     return out.text
   }
 

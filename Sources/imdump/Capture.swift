@@ -23,6 +23,8 @@ struct Capture: Subcommand {
   var metrics = MetricsOptions()
   var page = PageOptions()
   var store = StoreChoices()
+  var asksVerdict = false
+  var asksSummary = false
   var filter: String?
   var expression: [String] = []
 
@@ -54,6 +56,10 @@ struct Capture: Subcommand {
       .flag("--no-fields", \.leavesFieldsOut, "Leave named fields out: JSON is several times as fast without."),
       .value("--format <format>", \.format, "Output format."),
       .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
+      .flag(
+        "--verdict", \.asksVerdict, "End with the verdict of 'imdump why', as on a terminal, instead of the counts."),
+      .flag(
+        "--summary", \.asksSummary, "End with the counts of packets, connections and messages, on a terminal, too."),
       .group(\.documents), .group(\.alerts), .group(\.metrics), .group(\.page),
       .value(
         "--store <file>", \.store.path,
@@ -108,6 +114,7 @@ struct Capture: Subcommand {
       }
       choices.page = page
     }
+    choices.verdict = try verdict(input, choices)
     choices.documents?.filter = filter
     if filter != nil, input.writePath != nil, !speech.report.isQuiet {
       complain("-w writes every packet, whatever -Y chooses; imdump export writes those of chosen messages")
@@ -122,6 +129,17 @@ struct Capture: Subcommand {
       throw UsageError(message: "-w - and --format ecs both want standard output")
     }
     return try runDocuments(input: input, decode: decode, report: speech.report, choices: choices)
+  }
+
+  /// How a verdict is printed at the end: where it is asked for, and on a terminal after the frames of a file; `nil` for the counts.
+  private func verdict(_ input: InputOptions, _ choices: RunChoices) throws(UsageError) -> WhyOptions? {
+    guard !asksVerdict || !asksSummary else { throw UsageError(message: "give --verdict or --summary, not both") }
+    let isUsual =
+      isatty(STDERR_FILENO) == 1 && input.interface == nil && choices.printsLines && (format ?? .text) == .text
+    guard !speech.report.isQuiet, asksVerdict || isUsual && !asksSummary else { return nil }
+    var options = WhyOptions()
+    options.isColored = speech.isColored(STDERR_FILENO)
+    return options
   }
 
   /// What is read: files, standard input, or the first interface that is up.

@@ -16,6 +16,7 @@ enum Imdump: CommandGroup {
         Examples:
           imdump -i eth0                       every message on eth0, live
           imdump phone.pcap -v                 what a phone's capture holds
+          imdump why phone.pcap                what was lost, and whose fault it is
           imdump messages phone.pcap --lost    the messages that were lost
           imdump stats phone.pcap --json       counts, for scripts
           imdump browse phone.pcap             sessions and messages on the terminal
@@ -33,7 +34,7 @@ enum Imdump: CommandGroup {
 
   static var members: [Member] {
     [
-      .command(Capture.self), .command(Stats.self), .command(Messages.self), .command(Streams.self),
+      .command(Capture.self), .command(Why.self), .command(Stats.self), .command(Messages.self), .command(Streams.self),
       .command(Browse.self), .command(Ladder.self), .command(Report.self), .command(Export.self), .command(Diff.self),
       .command(Index.self), .command(Query.self), .command(Check.self),
       .group(Rules.self), .group(Profile.self),

@@ -172,13 +172,16 @@ struct SpeechOptions: OptionGroup {
   }
 
   /// Whether standard output gets colours: never where NO_COLOR is set or the terminal is dumb.
-  var isColoured: Bool {
+  var isColoured: Bool { isColored(STDOUT_FILENO) }
+
+  /// Whether what is written to `descriptor` gets colors.
+  func isColored(_ descriptor: Int32) -> Bool {
     switch color {
     case .always: return true
     case .never: return false
     case .auto:
       let terminal = getenv("TERM").map { String(cString: $0) } ?? "dumb"
-      return getenv("NO_COLOR") == nil && terminal != "dumb" && isatty(STDOUT_FILENO) == 1
+      return getenv("NO_COLOR") == nil && terminal != "dumb" && isatty(descriptor) == 1
     }
   }
 

@@ -172,8 +172,7 @@ extension Catalogue {
         "packets.truncated", .count, .packet, "Packets cut by the snaplen", json: ["ledger.truncated"],
         metric: MetricName("imdump_capture_packets_truncated"),
         text: [
-          FigureText(.packets, "cut by snaplen", order: 101),
-          FigureText(.unseen, "packet cut by the snaplen", "packets cut by the snaplen"),
+          FigureText(.packets, "cut by snaplen", order: 101)
         ]
       ) { run, _, _ in .count(run.summary.ledger.cutPackets) },
       Row(

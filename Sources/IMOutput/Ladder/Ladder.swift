@@ -45,11 +45,16 @@ package struct Ladder: Sendable {
     package var latency: Nanoseconds?, roundTrip: Nanoseconds?
     /// Of a first copy, what became of the message, and why it did not succeed.
     package var fate: Fate?, cause: Cause?
+    /// The number in the run of the message that it belongs to; `nil` for none.
+    package var exchange: UInt32?
+    /// The number of the packet that completed it; `nil` where that is not known.
+    package var packet: UInt64?
 
     /// A step of its parts.
     package init(
       label: String, sequence: UInt64?, isFromClient: Bool, facts: Facts, copy: UInt16, sinceCopy: Int64? = nil,
-      latency: Nanoseconds? = nil, roundTrip: Nanoseconds? = nil, fate: Fate? = nil, cause: Cause? = nil
+      latency: Nanoseconds? = nil, roundTrip: Nanoseconds? = nil, fate: Fate? = nil, cause: Cause? = nil,
+      exchange: UInt32? = nil, packet: UInt64? = nil
     ) {
       self.label = label
       self.sequence = sequence
@@ -59,6 +64,7 @@ package struct Ladder: Sendable {
       (self.sinceCopy, self.latency, self.roundTrip, self.fate, self.cause) = (
         sinceCopy, latency, roundTrip, fate, cause
       )
+      (self.exchange, self.packet) = (exchange, packet)
     }
   }
 

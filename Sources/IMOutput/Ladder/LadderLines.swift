@@ -1,5 +1,5 @@
 import IMEngine
-import IMWire
+package import IMWire
 
 /// A ladder as lines to draw: with the silences between its rows, and with what is said of each.
 package struct LadderLine: Equatable, Sendable {
@@ -15,7 +15,8 @@ package struct LadderLine: Equatable, Sendable {
 
   /// How it is drawn.
   package var form: Form
-  /// Seconds since the connection began, with three digits, or with six where it was short: `+3.120`. Empty for a silence.
+  /// Seconds since the connection began, with three digits, or with six where it was short: `+3.120`; or the time of day,
+  /// `08:53:29.210`. Empty for a silence.
   package var time: String
   /// `R1` for the first copy on purpose, `D1` for one behind the answer, `!` for trouble; else empty.
   package var mark: String
@@ -29,14 +30,21 @@ package struct LadderLine: Equatable, Sendable {
   package var isTrouble = false
   /// The index of the row that it draws; `nil` for a silence and for what is left out.
   package var row: Int?
+  /// The number in the run of the message that a frame belongs to; `nil` for none.
+  package var exchange: UInt32?
+  /// The number of the packet that completed a frame; `nil` where that is not known.
+  package var packet: UInt64?
 }
 
 extension Ladder {
   /// Silences of so many microseconds have a line.
   private static let silence: Int64 = 5_000_000
 
-  /// The lines, top to bottom.
-  package var lines: [LadderLine] {
+  /// The lines, top to bottom, with times since the connection began.
+  package var lines: [LadderLine] { lines(clock: nil) }
+
+  /// The lines, top to bottom, with times of day by the clock of a zone; without one, since the connection began.
+  package func lines(clock: LocalZone?) -> [LadderLine] {
     var lines: [LadderLine] = []
     if leftOutBefore > 0 { lines.append(across("\(count(leftOutBefore, "frame")) before, left out")) }
     var last: Timestamp?
@@ -44,11 +52,30 @@ extension Ladder {
       if let last, let line = silence(from: last, to: row.at) { lines.append(line) }
       last = max(last ?? row.at, row.at)
       var line = line(row)
+      if let clock { line.time = Self.timeOfDay(row.at, clock) }
       line.row = i
       lines.append(line)
     }
     if leftOutBehind > 0 { lines.append(across("\(count(leftOutBehind, "frame")) behind, left out")) }
     return lines
+  }
+
+  /// At most `count` lines about the message with the number `exchange`, by the clock of a zone: its own, the one in front of it, and
+  /// those after it.
+  package func excerpt(_ exchange: UInt32, count: Int, clock: LocalZone) -> [LadderLine] {
+    let all = lines(clock: clock)
+    guard let first = all.firstIndex(where: { $0.exchange == exchange }) else { return [] }
+    // One line in front of the message, and its own: the last of these say how it ended.
+    var chosen = Set(all.indices.filter { all[$0].exchange == exchange }.prefix(max(1, count - 2)))
+    if first > 0 { chosen.insert(first - 1) }
+    for i in all.indices.dropFirst(first) where chosen.count < count { chosen.insert(i) }
+    return all.indices.filter(chosen.contains).prefix(count).map { all[$0] }
+  }
+
+  private static func timeOfDay(_ at: Timestamp, _ clock: LocalZone) -> String {
+    var out = ByteWriter(capacity: 64)
+    out.instant(at.advanced(by: Int64(clock.offset(at: at.seconds)) * 1_000_000_000))
+    return String(out.text.dropFirst(11).prefix(12))
   }
 
   private func across(_ text: String) -> LadderLine {
@@ -94,6 +121,7 @@ extension Ladder {
   private func line(_ step: Step, _ at: Timestamp) -> LadderLine {
     var line = LadderLine(form: .message, time: time(at), mark: "", label: step.label, remark: "")
     line.isFromClient = step.isFromClient
+    (line.exchange, line.packet) = (step.exchange, step.packet)
     var remarks: [String] = []
     if step.facts.contains(.answer) {
       line.form = .answer
@@ -122,7 +150,7 @@ extension Ladder {
       if text.isTrouble { line.mark = "!" }
     }
     if step.facts.contains(.damaged) {
-      remarks.append("checksum wrong")
+      if step.fate != .damaged { remarks.append("checksum wrong") }
       line.mark = line.mark.isEmpty ? "!" : line.mark
       line.isTrouble = true
     }
@@ -132,10 +160,9 @@ extension Ladder {
 
   /// What became of a message; nothing of what was answered in time.
   private func outcome(_ step: Step) -> (words: String, isTrouble: Bool)? {
-    let isHeartbeat = step.facts.contains(.heartbeat)
     let cause = step.cause.map { " (\($0.name))" } ?? ""
     switch step.fate {
-    case .unanswered: return (isHeartbeat ? "heartbeat missed: no answer\(cause)" : "no answer\(cause)", true)
+    case .unanswered: return ("no answer\(cause)", true)
     case .damaged: return ("damaged, no answer", true)
     case .rejected: return ("refused", true)
     case .unknown: return ("answer not in the capture", true)

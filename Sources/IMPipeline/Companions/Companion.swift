@@ -123,6 +123,8 @@ package struct RunChoices: Sendable {
   package var store: StoreChoices?
   /// Whether a line is printed for each frame.
   package var printsLines = true
+  /// How a verdict at the end is printed instead of the summary; `nil` for none.
+  package var verdict: WhyOptions?
   /// The sensor's name, where it was given.
   var sensor: String?
 

@@ -10,7 +10,7 @@ enum Companions {
   static var kinds: [any Companion.Type] {
     [
       CaptureFiles.self, Alerts.self, Documents.self, ProfileReload.self, WebListener.self, Metrics.self, LivePage.self,
-      StoreKeeper.self,
+      StoreKeeper.self, VerdictAtEnd.self,
     ]
   }
 }

@@ -69,7 +69,8 @@ struct LadderCollector {
     return Ladder.Step(
       label: type + (number.map { " \($0)" } ?? ""), sequence: number,
       isFromClient: direction == .clientToServer, facts: facts, copy: note.isAck ? 0 : note.copy,
-      latency: note.latency, roundTrip: note.roundTrip)
+      latency: note.latency, roundTrip: note.roundTrip, exchange: note.exchange == .max ? nil : note.exchange,
+      packet: frame.number)
   }
 
   /// Answers that had come out before their message were found to be its own.

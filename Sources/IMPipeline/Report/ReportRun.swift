@@ -63,19 +63,19 @@ private struct ReportRun {
       return .ioError
     }
     let output = Output.standard()
-    let sink = ReportSink(plans: run.plans)
+    let reading = ReportReading(plans: run.plans, comparesConnections: old != nil)
     // The engine of the first reading, and its tables, are gone when the second one begins.
-    let first = read(sink, output)
+    let first = read(reading, output)
     var (model, status) = (first.model, first.status)
     guard let file else { return status }
 
     if let old {
       let (figures, connections, ending) = measure(old, output, &model)
-      let groups = connections.flatMap { old in first.compared.map { (old.all, $0.all) } }
+      let groups = connections.flatMap { old in reading.compared.map { (old.all, $0.all) } }
       model.comparison = (old, ComparedFigure.all(figures.total, first.total, groups))
       status = max(status, ending)
     }
-    readAgain(first.worst, sink, &model)
+    readAgain(first.worst, reading.sink, &model)
     if run.stopping.stop.isStopped {
       // The second reading is not whole: what it brought would look like all.
       (model.ladders, model.lanes, model.isCut) = ([], [], true)
@@ -100,34 +100,16 @@ private struct ReportRun {
   }
 
   /// Reads the capture for its figures. Gives what they show, the worst connections, and how reading ended.
-  private func read(_ sink: ReportSink, _ output: Output) -> (
-    model: ReportModel, total: EndpointMetrics, compared: ComparedConnections?, worst: [UInt32], status: ExitStatus
+  private func read(_ reading: ReportReading, _ output: Output) -> (
+    model: ReportModel, total: EndpointMetrics, worst: [UInt32], status: ExitStatus
   ) {
-    let stats = StatsSink(plans: run.plans, comparesConnections: old != nil)
-    let driver = run.driver(engine(run, ReportSink.needs.union([.settlements]), PairSink(stats, sink)))
+    let driver = run.driver(engine(run, ReportReading.needs, reading.receiver))
     let errors = run.lead(driver)
     let status = run.conclude(driver, errors, output, summary: false)
-    let figures = stats.figures(run, driver)
-    var model = ReportModel(
-      version: imdumpVersion, captures: run.input.files, filter: run.input.captureFilter,
-      figures: ReportFigures(figures.run), summary: figures.run.summary, countedLines: figures.run.summary.lines)
-    model.errors = errors.map(Self.words)
+    let figures = reading.metrics(run, driver)
+    var model = reading.model(run, driver, figures, errors)
     model.profiles = run.reportProfiles(figures.run.summary, hashes)
-    model.hints = run.reportHints(driver)
-    model.series = sink.series
-    model.typeNames = sink.namesOfTypes()
-    model.losses = sink.losses
-    model.affected = sink.sessions.affected
-    model.affectedCount = UInt64(model.affected.count)
-    model.sessionCount = sink.sessions.count
-    model.hasMoreSessions = sink.sessions.hasMore
-    model.hasMoreAffected = sink.sessions.hasMoreAffected
-    model.problems = sink.problems.problems(figures.run.summary)
-    model.connections = sink.connectionRows()
-    model.connectionsLeftOut = sink.connectionCount - UInt64(model.connections.count)
-    model.heartbeats = sink.heartbeats
-    model.ambiguous = sink.ambiguous
-    return (model, figures.run.total, stats.compared, figures.worst.entries.map(\.report.info.serial), status)
+    return (model, figures.run.total, figures.worst.entries.map(\.report.info.serial), status)
   }
 
   /// What the old capture came to, and how reading it ended.
@@ -140,18 +122,13 @@ private struct ReportRun {
     let sink = StatsSink(plans: other.plans, comparesConnections: true)
     let driver = other.driver(other.statsEngine(sink))
     let errors = other.lead(driver)
-    model.errors += errors.map(Self.words)
+    model.errors += errors.map(ReportReading.words)
     return (sink.figures(other, driver), sink.compared, other.conclude(driver, errors, output, summary: false))
-  }
-
-  /// What was wrong with a capture, without the folders that it lies in: the page is for others.
-  private static func words(_ error: CaptureError) -> String {
-    (error.subject.split(separator: "/").last.map(String.init) ?? error.subject) + ": " + error.message
   }
 
   /// An engine that forgets the same in both readings.
   private func engine(_ run: Run, _ needs: EngineOptions.Needs, _ sink: any EngineSink) -> Engine {
-    run.engine(needs, cost: (ReportSink.costPerConnection, 0, EndpointMetrics.cost), sink: sink)
+    run.engine(needs, cost: ReportReading.cost, sink: sink)
   }
 
   /// Reads the capture once more for the ladders of the worst connections, and for the connections of sessions.

@@ -18,6 +18,7 @@ final class ReportSink: EngineSink {
   private(set) var problems = ProblemBook()
   private(set) var losses: (first: Timestamp, last: Timestamp)?
   private(set) var ambiguous: UInt64 = 0
+  private(set) var worst: ReportModel.WorstMessage?
   /// When the first problem of a connection began.
   private(set) var troubleAt: [UInt32: Timestamp] = [:]
   /// Connections that are over, the worst and the first ones.
@@ -89,6 +90,7 @@ final class ReportSink: EngineSink {
     if role != .heartbeat, exchange.isAnswered, exchange.latency != nil, exchange.repeats > 0 { ambiguous += 1 }
     problems.settled(exchange, role, serial)
     let isLost = exchange.fate == .unanswered || exchange.fate == .damaged
+    if let message = ReportModel.WorstMessage(exchange, role), message.isWorse(than: worst) { worst = message }
     if isLost || exchange.fate == .rejected || exchange.repeats > 0 { trouble(serial, exchange.firstAt) }
     if role == .heartbeat, isLost { heartbeats.miss(exchange.firstAt) }
     sessions.met(exchange.session)

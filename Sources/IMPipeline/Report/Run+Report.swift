@@ -15,23 +15,6 @@ extension Run {
     }
   }
 
-  /// What was found where nothing was decoded.
-  func reportHints(_ driver: Driver) -> [String] {
-    let totals = driver.engine.totals
-    var hints: [String] = []
-    if totals.tlsConnections > 0 {
-      hints.append("\(count(totals.tlsConnections, "connection")) of TLS: imdump cannot read what is encrypted.")
-    }
-    if totals.decodedConnections == 0, totals.unreadBytes > totals.tlsBytes {
-      let ports = driver.engine.busiestUndecodedPorts(3).filter { $0.bytes > 0 }.map {
-        "\($0.port) (\(count($0.bytes, "byte")))"
-      }
-      if !ports.isEmpty { hints.append("The busiest ports are \(Words.list(ports)).") }
-      hints.append("Try --profile or --port.")
-    }
-    return hints
-  }
-
   /// The hashes of the profiles' texts, by name. To be read while files can be opened.
   var profileHashes: [String: String] {
     var hashes: [String: String] = [:]

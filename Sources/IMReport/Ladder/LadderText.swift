@@ -11,41 +11,52 @@ package struct LadderText {
     let side: String, line: String, dashed: String, right: String, left: String
   }
 
-  private static let arrowWidth = 50
-  private static let timeWidth = 11
   private let signs: Signs
   private let isASCII: Bool
+  /// Columns between the two sides, and of a whole line; `nil` for lines of any length.
+  private let arrowWidth: Int, width: Int?
+  /// Columns of a line's time.
+  private let timeWidth: Int
 
-  /// A writer; with `isASCII`, lines hold ASCII only.
-  package init(isASCII: Bool) {
+  /// A writer; with `isASCII`, lines hold ASCII only. Lines have at most `width` columns, if there is one.
+  package init(isASCII: Bool, width: Int? = nil) {
     self.isASCII = isASCII
+    self.width = width
+    arrowWidth = width.map { max(20, min(50, $0 - 48)) } ?? 50
+    timeWidth = width == nil ? 11 : 12
     signs =
       isASCII
       ? Signs(side: "|", line: "-", dashed: ".", right: ">", left: "<")
       : Signs(side: "│", line: "─", dashed: "┄", right: "→", left: "←")
   }
 
-  /// Appends the ladder; at most so many lines of `width` columns, if there is one.
+  /// Appends the ladder.
   package func write(_ ladder: Ladder, to out: inout ByteWriter) {
     line(ladder.title, to: &out)
-    let client = pad("client", Self.arrowWidth - 6)
-    line(pad("", Self.timeWidth - 4) + "time       " + client + "server", to: &out)
-    for one in ladder.lines { line(text(one), to: &out) }
+    let client = pad("client", arrowWidth - 6)
+    line(pad("", timeWidth - 4) + "time       " + client + "server", to: &out)
+    write(ladder.lines, to: &out)
+  }
+
+  /// Appends lines of a ladder.
+  package func write(_ lines: [LadderLine], to out: inout ByteWriter) {
+    for one in lines { line(text(one), to: &out) }
   }
 
   private func text(_ line: LadderLine) -> String {
-    let front = padLeft(line.time, Self.timeWidth) + " " + padLeft(line.mark, 4) + "  "
-    let label = isASCII ? ascii(line.label) : line.label
+    let front = padLeft(line.time, timeWidth) + " " + padLeft(line.mark, 4) + "  "
+    var label = isASCII ? ascii(line.label) : line.label
+    if width != nil, label.count > arrowWidth - 6 { label = label.prefix(arrowWidth - 7) + (isASCII ? "~" : "…") }
     let remark = line.remark.isEmpty ? "" : "  " + line.remark
     switch line.form {
     case .silence:
       return front + signs.dashed + " " + label + " " + signs.dashed
     case .note:
-      return front + signs.side + pad(" " + label, Self.arrowWidth) + signs.side
+      return front + signs.side + pad(" " + label, arrowWidth) + signs.side
     case .message, .copy, .answer:
       let stroke = line.form == .copy ? signs.dashed : signs.line
-      let body = repeated(stroke, 4) + " " + label + " "
-      let fill = max(1, Self.arrowWidth - 1 - body.count)
+      let body = repeated(stroke, width == nil ? 4 : 2) + " " + label + " "
+      let fill = max(1, arrowWidth - 1 - body.count)
       let arrow =
         line.isFromClient
         ? body + repeated(stroke, fill) + signs.right
@@ -57,6 +68,7 @@ package struct LadderText {
   /// Text that comes from traffic commands no terminal.
   private func line(_ text: String, to out: inout ByteWriter) {
     var text = text
+    if let width, text.count > width { text = text.prefix(width - 1) + (isASCII ? "~" : "…") }
     while text.last == " " { text.removeLast() }
     text.withUTF8 { out.terminal(UnsafeRawBufferPointer($0), keepsBackslashes: true) }
     out.literal("\n")

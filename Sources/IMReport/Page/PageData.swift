@@ -29,7 +29,7 @@ enum PageData {
     lines.name("level", "\(verdict.level)")
     lines.string("headline", verdict.headline)
     lines.openList("sentences")
-    for sentence in verdict.sentences { lines.item(sentence) }
+    for sentence in verdict.findings.flatMap(\.sentences) { lines.item(sentence) }
     lines.closeList()
     lines.close()
     figures(model, &lines)

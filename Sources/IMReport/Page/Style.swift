@@ -32,10 +32,13 @@ enum Style {
     .skip{position:absolute;left:-9999px}.skip:focus{left:24px;top:8px;background:var(--paper);padding:8px}
     .soft{color:var(--soft)}nav ol{display:flex;flex-wrap:wrap;gap:4px 18px;list-style:none;margin:12px 0 0;padding:0;font-size:.9rem}
     #verdict{border-left:6px solid var(--soft);background:var(--card);padding:14px 20px;margin:20px 0}
-    #verdict.bad{border-color:var(--bad)}#verdict.good{border-color:var(--good)}#verdict.unknown{border-color:var(--warn)}
+    #verdict.bad{border-color:var(--bad)}#verdict.good{border-color:var(--good)}#verdict.warning{border-color:var(--warn)}
     #verdict h2{margin:0;font-size:1.3rem;line-height:1.35;max-width:60ch}#verdict .sign{font-size:.8rem;font-weight:700;\
     letter-spacing:.06em;text-transform:uppercase;margin:0}
-    .bad .sign{color:var(--bad)}.good .sign{color:var(--good)}.unknown .sign{color:var(--warn)}
+    .bad .sign{color:var(--bad)}.good .sign{color:var(--good)}.warning .sign{color:var(--warn)}
+    #verdict dl{display:grid;grid-template-columns:max-content 1fr;gap:4px 16px;margin:12px 0 0}
+    #verdict dt{font-weight:600;color:var(--soft)}#verdict dt.bad{color:var(--bad)}\
+    #verdict dt.warning{color:var(--warn)}#verdict dt.good{color:var(--good)}#verdict dd{grid-column:2;margin:0;overflow-wrap:anywhere}
     .tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(230px,1fr));gap:12px;margin:16px 0;padding:0;list-style:none}
     .tiles li{background:var(--card);border:1px solid var(--rule);border-radius:6px;padding:10px 14px}
     .tiles b{display:block;font-size:1.45rem;line-height:1.3;font-variant-numeric:tabular-nums}.tiles span{color:var(--soft);font-size:.85rem}

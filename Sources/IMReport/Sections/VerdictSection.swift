@@ -9,16 +9,16 @@ enum VerdictSection {
     let verdict = Verdict(model)
     page.raw("<section id=\"verdict\" aria-labelledby=\"verdict-h\" class=\"")
     switch verdict.level {
-    case .good: page.raw("good\"><p class=\"sign\">\u{2713} Nothing lost</p>")
-    case .heartbeats: page.raw("unknown\"><p class=\"sign\">! Heartbeats not answered</p>")
-    case .bad: page.raw("bad\"><p class=\"sign\">\u{2717} Messages lost</p>")
-    case .unknown: page.raw("unknown\"><p class=\"sign\">? Cannot be known</p>")
-    case .nothing: page.raw("nothing\"><p class=\"sign\">\u{2013} No messages</p>")
+    case .good: page.raw("good\"><p class=\"sign\">\u{2713} ")
+    case .warning: page.raw("warning\"><p class=\"sign\">! ")
+    case .bad: page.raw("bad\"><p class=\"sign\">\u{2717} ")
+    case .unknown: page.raw("nothing\"><p class=\"sign\">? ")
     }
-    page.raw("<h2 id=\"verdict-h\">")
+    page.text(verdict.sign)
+    page.raw("</p><h2 id=\"verdict-h\">")
     page.text(verdict.headline)
-    page.raw("</h2>\n")
-    if !verdict.sentences.isEmpty { Page.paragraph(verdict.sentences.joined(separator: " "), &page) }
+    page.raw(".</h2>\n")
+    findings(verdict, &page)
     page.raw("</section>\n<ul class=\"tiles\" id=\"tiles\" aria-label=\"Key figures\">\n")
     let percentiles = model.percentiles.all.map { (name: PagePercentiles.name($0), percent: $0) }
     for tile in model.declared.tiles(percentiles: percentiles) {
@@ -34,6 +34,30 @@ enum VerdictSection {
     }
     page.raw("</ul>\n")
     if let (name, figures) = model.comparison { compare(Page.baseName(name), figures, &page) }
+  }
+
+  /// What was found, a row for each topic.
+  private static func findings(_ verdict: Verdict, _ page: inout Markup) {
+    guard !verdict.findings.isEmpty else { return }
+    page.raw("<dl>")
+    for finding in verdict.findings {
+      page.raw("<dt class=\"")
+      switch finding.level {
+      case .good: page.raw("good")
+      case .warning: page.raw("warning")
+      case .bad: page.raw("bad")
+      case .unknown, nil: page.raw("nothing")
+      }
+      page.raw("\">")
+      page.text(finding.topic.label)
+      page.raw("</dt>")
+      for sentence in finding.sentences {
+        page.raw("<dd>")
+        page.text(sentence)
+        page.raw("</dd>")
+      }
+    }
+    page.raw("</dl>\n")
   }
 
   /// Two captures side by side.

@@ -62,7 +62,7 @@ final class LivePage: Companion {
     var model = sink.model(
       interface: run.input.interface ?? "", filter: run.input.captureFilter, summary: summary, whole: whole)
     model.profiles = run.reportProfiles(whole, hashes)
-    model.hints = run.reportHints(driver)
+    model.unread = run.unread(driver)
     style.apply(to: &model)
     return model
   }

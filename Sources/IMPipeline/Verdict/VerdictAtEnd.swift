@@ -1,0 +1,42 @@
+import IMCapture
+import IMEngine
+import IMOutput
+import IMReport
+
+/// The verdict at the end of a run that prints frames, on standard error: the last lines of `imdump FILE` on a terminal.
+final class VerdictAtEnd: Companion {
+  private let run: Run
+  private let reading: ReportReading
+  private let options: WhyOptions
+  /// The lines, once the engine has finished.
+  private var text = ByteWriter()
+
+  init?(_ place: RunPlace) throws(UsageError) {
+    guard let options = place.choices.verdict else { return nil }
+    run = place.run
+    self.options = options
+    reading = ReportReading(plans: run.plans)
+  }
+
+  var needs: EngineOptions.Needs { ReportReading.needs }
+  var cost: (connection: Int, exchange: Int, server: Int) { ReportReading.cost }
+
+  func ears(before other: (any EngineSink)?) -> (any EngineSink)? {
+    other.map { PairSink(reading.receiver, $0) } ?? reading.receiver
+  }
+
+  func finish(_ driver: Driver) {
+    guard driver.engine.totals.packets > 0 else { return }
+    let model = run.verdictModel(reading, driver, reading.metrics(run, driver), [], options.thresholds)
+    let verdict = Verdict(model)
+    VerdictText(
+      width: Output(descriptor: 2, name: "standard error").terminalWidth ?? 80, isASCII: !localeIsUTF8(),
+      isColored: options.isColored
+    ).write(verdict, model, next: NextCommands(run, model).commands(verdict, driver), to: &text)
+  }
+
+  func conclude(_ status: ExitStatus) -> ExitStatus {
+    Output(descriptor: 2, name: "standard error").drain(&text)
+    return status
+  }
+}

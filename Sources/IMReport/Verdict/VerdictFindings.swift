@@ -1,0 +1,211 @@
+import IMEngine
+import IMMetrics
+import IMOutput
+import IMWire
+
+/// The findings of a verdict, each from the metrics that every other output reads.
+struct VerdictFindings {
+  private let model: ReportModel
+  /// The findings, in the order in which they matter.
+  private(set) var all: [Verdict.Finding] = []
+
+  init(_ model: ReportModel) {
+    self.model = model
+    lost()
+    unknown()
+    rejected()
+    retried()
+    heartbeats()
+    connections()
+    unread()
+    roundTrips()
+  }
+
+  /// Whether there is one of `topic` that is as bad as `level`.
+  func has(_ topic: Verdict.Finding.Topic, _ level: Verdict.Level) -> Bool {
+    all.contains { $0.topic == topic && $0.level == level }
+  }
+
+  private mutating func add(
+    _ topic: Verdict.Finding.Topic, _ level: Verdict.Level?, _ sentences: [String], count: UInt64? = nil,
+    of total: UInt64? = nil, causes: [(name: String, count: UInt64)] = []
+  ) {
+    all.append(.init(topic, level, sentences, count: count, of: total, causes: causes))
+  }
+
+  private func exceeds(_ name: VerdictThresholds.Name, _ count: UInt64, of all: UInt64) -> Verdict.Level {
+    model.thresholds.isExceeded(name, count, of: all) ? .warning : .good
+  }
+
+  // MARK: Messages
+
+  private mutating func lost() {
+    let both = model.messages
+    guard both.lost > 0 else { return }
+    var sentences: [String] = []
+    for way in [Direction.clientToServer, .serverToClient] {
+      let fates = model.figures.messages[way]
+      let (sender, peer) = way == .clientToServer ? ("client", "server") : ("server", "client")
+      func say(_ count: UInt32, _ words: String) {
+        if count > 0 { sentences.append("\(grouped(UInt64(count))) from the \(sender): \(words)") }
+      }
+      say(
+        fates.unansweredByPeer,
+        "the \(peer)'s TCP received \(Self.it(fates.unansweredByPeer)), no answer was sent (peer)")
+      say(fates.unansweredByNetwork, "never acknowledged by the \(peer)'s TCP (network)")
+      say(
+        fates.unanswered &- fates.unansweredByPeer &- fates.unansweredByNetwork,
+        "no answer; the capture does not show whether \(Self.it(fates.unanswered)) arrived")
+      say(fates.damaged, "every copy arrived damaged (checksum)")
+    }
+    if let when = when() { sentences.append(when) }
+    if let who = who() { sentences.append(who) }
+    let unexplained = both.unanswered &- both.unansweredByPeer &- both.unansweredByNetwork
+    let causes = [
+      (Cause.peer.name, both.unansweredByPeer), (Cause.network.name, both.unansweredByNetwork),
+      (Cause.checksum.name, both.damaged),
+      ("unexplained", unexplained),
+    ]
+    add(
+      .lost, .bad, sentences, count: both.lost, of: both.known,
+      causes: causes.filter { $0.1 > 0 }.map { (name: $0.0, count: UInt64($0.1)) })
+  }
+
+  private static func it(_ count: UInt32) -> String { count == 1 ? "it" : "them" }
+
+  private func when() -> String? {
+    guard let losses = model.losses else { return nil }
+    let first = Words.moment(losses.first, near: model.captured?.first, model.zone)
+    if losses.first.seconds == losses.last.seconds { return "sent at \(first)" }
+    return "first sent at \(first), last at \(Words.moment(losses.last, near: model.captured?.first, model.zone))"
+  }
+
+  private func who() -> String? {
+    guard model.affectedCount > 0 else { return nil }
+    let named = model.affected.prefix(3)
+    let others = model.affectedCount - UInt64(named.count)
+    let list = Words.list(
+      named.map { "\($0.name) (\(grouped($0.lost)))" } + (others > 0 ? ["\(grouped(others)) more"] : []))
+    let all = model.hasMoreSessions ? "more than \(grouped(model.sessionCount))" : grouped(model.sessionCount)
+    return "\(model.hasMoreAffected ? "more than " : "")\(grouped(model.affectedCount)) of \(all) "
+      + "session\(model.sessionCount == 1 ? "" : "s") affected: \(list)"
+  }
+
+  private mutating func unknown() {
+    let both = model.messages
+    if both.unknown > 0 {
+      let (unknown, byLimit) = (UInt64(both.unknown), UInt64(both.unknownByLimit))
+      var sentences: [String] = []
+      if unknown > byLimit {
+        sentences.append(
+          "\(count(unknown - byLimit, "message")) whose answer may be among bytes that the capture is missing")
+      }
+      if byLimit > 0 {
+        sentences.append("\(count(byLimit, "message")) dropped at the memory limit before an answer came")
+      }
+      add(.unknown, .warning, sentences, count: unknown, of: UInt64(both.units))
+    }
+    if both.pending > 0 {
+      add(
+        .pending, nil, ["\(count(UInt64(both.pending), "message")) without an answer yet when the capture ended"],
+        count: UInt64(both.pending), of: UInt64(both.units))
+    }
+  }
+
+  private mutating func rejected() {
+    let both = model.messages
+    let rejected = UInt64(both.rejected)
+    guard rejected > 0 else { return }
+    let rows = RefusalRow.rows(
+      model.figures.total.refusals, model.summary.plans, model.statuses, role: .message)
+    let named = rows.prefix(2).map { row in
+      let status = [row.name, row.status.map { row.name == nil ? "status \($0)" : "(\($0))" }].compactMap { $0 }
+        .joined(separator: " ")
+      return "\(row.type) \(status.isEmpty ? "" : "with \(status) ")\(grouped(row.count))"
+    }
+    let statuses = named.isEmpty ? [] : [Words.list(named + (rows.count > named.count ? ["others"] : []))]
+    add(
+      .rejected, exceeds(.rejections, rejected, of: both.known),
+      ["\(count(rejected, "message")) (\(percent(rejected, both.known)))"] + statuses, count: rejected, of: both.known)
+  }
+
+  private mutating func retried() {
+    let both = model.messages
+    let retried = UInt64(both.ackedAfterRetry)
+    guard retried > 0 else { return }
+    add(
+      .retried, exceeds(.retries, retried, of: both.known),
+      ["\(count(retried, "message")) answered only after a retry (\(percent(retried, both.known)))"], count: retried,
+      of: both.known)
+  }
+
+  // MARK: Heartbeats and connections
+
+  private mutating func heartbeats() {
+    let beats = model.figures.heartbeats
+    let silence = SilenceText.verdict(model.figures.total)
+    let known = beats.answered + beats.missed
+    guard beats.missed > 0 || silence != nil else { return }
+    var sentences: [String] = []
+    if beats.missed > 0 {
+      let interval = beats.interval.map { ", every \(Words.length(Int64($0)))" } ?? ""
+      sentences.append("\(grouped(beats.missed)) of \(grouped(known)) unanswered\(interval)")
+    }
+    if let silence { sentences.append("silence: \(silence)") }
+    // A silence that was fatal is a reason to look at the interval, whatever the heartbeats' answers.
+    let level = silence == nil ? exceeds(.heartbeats, beats.missed, of: known) : .warning
+    add(.heartbeats, level, sentences, count: beats.missed, of: known)
+  }
+
+  private mutating func connections() {
+    let counts = model.figures.connections
+    let failed = counts.refused + counts.timedOut
+    let logins = model.figures.total.handshakes.refused
+    let parts = [
+      counts.refused > 0 ? "\(grouped(counts.refused)) refused" : nil,
+      counts.timedOut > 0 ? "\(grouped(counts.timedOut)) without an answer" : nil,
+      counts.reset > 0 ? "\(grouped(counts.reset)) reset" : nil,
+      logins > 0 ? "\(count(logins, "login")) rejected" : nil,
+      counts.reconnects > 0 ? count(counts.reconnects, "reconnect") : nil,
+    ].compactMap { $0 }
+    guard !parts.isEmpty else { return }
+    let isNotable =
+      logins > 0 || exceeds(.connections, failed, of: counts.succeeded + failed) == .warning
+      || exceeds(.reconnects, counts.reconnects, of: counts.opened) == .warning
+    add(
+      .connections, isNotable ? .warning : .good,
+      ["\(grouped(model.summary.ledger.connections)) seen: \(parts.joined(separator: ", "))"], count: failed,
+      of: counts.succeeded + failed,
+      causes: [
+        (name: "refused", count: counts.refused), (name: "timeout", count: counts.timedOut),
+        (name: "reset", count: counts.reset),
+        (name: "reconnect", count: counts.reconnects), (name: "login_rejected", count: logins),
+      ].filter { $0.count > 0 })
+  }
+
+  // MARK: What was not read
+
+  private mutating func unread() {
+    var sentences = model.errors.map { "not all was read: \($0)" }
+    if let interruption = model.summary.capture.interruption { sentences.append(interruption.text) }
+    let isCut = !sentences.isEmpty
+    let unseen = model.declared.unseen
+    if !unseen.isEmpty { sentences.append("missing: \(Words.list(unseen))") }
+    sentences += model.unread.map(\.text)
+    guard !sentences.isEmpty else { return }
+    let isNotable = isCut || model.unread.contains { $0.isNotable }
+    add(.unread, isNotable ? .warning : nil, sentences)
+  }
+
+  private mutating func roundTrips() {
+    let sentences = [Direction.clientToServer, .serverToClient].compactMap { way -> String? in
+      let times = model.figures.total.roundTripsByDirection[Int(way.rawValue)]
+      guard let p50 = times.percentile(50), let p95 = times.percentile(95), let p99 = times.percentile(99) else {
+        return nil
+      }
+      return
+        "\(way == .clientToServer ? "client to server" : "server to client"): p50 \(Words.length(p50)), p95 \(Words.length(p95)), p99 \(Words.length(p99))"
+    }
+    if !sentences.isEmpty { add(.roundTrips, nil, sentences) }
+  }
+}

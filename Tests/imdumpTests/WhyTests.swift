@@ -1,0 +1,140 @@
+import Foundation
+import IMTerminal
+import IMTestSupport
+import Testing
+
+/// The verdict: `imdump why`, and the last lines of `imdump FILE` on a terminal.
+@Suite struct WhyTests {
+  private static func object(_ text: String) throws -> [String: Any] {
+    try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+  }
+
+  private static func findings(_ verdict: [String: Any]) -> [String: [String: Any]] {
+    let all = verdict["findings"] as? [[String: Any]] ?? []
+    return Dictionary(all.map { ($0["topic"] as? String ?? "", $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  @Test(arguments: try Samples.captures()) func aVerdictFitsATerminal(_ sample: String) throws {
+    let path = Samples.path(sample)
+    let run = try Command.run(["why", path])
+    let lines = run.output.split(separator: "\n").map(String.init)
+    #expect((4...22).contains(lines.count), "\(run.output)")
+    // Commands are to be pasted, and not cut.
+    let text = lines.prefix { !$0.hasPrefix("next: ") }
+    #expect(text.allSatisfy { cells($0) <= 80 }, "\(run.output)")
+    #expect(try Command.run(["why", path]).output == run.output)
+  }
+
+  /// The commands that it names run as they are.
+  @Test(arguments: ["tjp-weak-network.pcap", "smpp-gateway.pcap", "goim-room.pcap", "tjp-v2-chat.pcap"])
+  func theNextCommandsRun(_ sample: String) throws {
+    let folder = try Scratch()
+    let verdict = try Self.object(try Command.run(["why", "--json", Samples.path(sample)]).output)
+    let commands = try #require(verdict["next"] as? [String])
+    #expect((1...3).contains(commands.count))
+    for command in commands {
+      let line = command.replacing("report.html", with: folder.path("report.html"))
+      var words = line.split(separator: " ").map(String.init)
+      if let quote = line.firstIndex(of: "'") {
+        words = line[..<quote].split(separator: " ").map(String.init) + [line[quote...].filter { $0 != "'" }]
+      }
+      #expect(words.removeFirst() == "imdump")
+      let run = try Command.run(words)
+      #expect(run.status == 0 && (!run.output.isEmpty || command.contains("report")), "\(command): \(run.errors)")
+    }
+  }
+
+  /// Its counts are those of `stats` and of `messages`.
+  @Test(arguments: try Samples.captures()) func itsCountsAreThoseOfStats(_ sample: String) throws {
+    let path = Samples.path(sample)
+    let verdict = try Self.object(try Command.run(["why", "--json", path]).output)
+    let findings = Self.findings(verdict)
+    func found(_ topic: String) -> Int { (findings[topic]?["count"] as? NSNumber)?.intValue ?? 0 }
+    let stats = try Self.object(try Command.run(["stats", "--json", path]).output)
+    let total = try #require(stats["total"] as? [String: Any])
+    let messages = try #require(total["messages"] as? [String: Any])
+    func counted(_ name: String) -> Int { (messages[name] as? NSNumber)?.intValue ?? 0 }
+    #expect(found("lost") == counted("unanswered") + counted("damaged"))
+    #expect(found("rejected") == counted("rejected"))
+    #expect(found("retried") == counted("acked_after_retry"))
+    #expect(found("unknown") == counted("unknown"))
+    #expect(found("pending") == counted("pending"))
+    let heartbeats = total["heartbeats"] as? [String: Any]
+    #expect(found("heartbeats") == (heartbeats?["missed"] as? NSNumber)?.intValue ?? 0)
+    let lines = try Command.run(["messages", "--lost", "-q", path]).output.split(separator: "\n")
+    #expect(found("lost") == lines.count)
+    // The page says the same.
+    let page = try Command.run(["report", path, "-q", "-o", "-"]).output
+    let headline = try #require(verdict["headline"] as? String)
+    let escaped = headline.replacing("'", with: "&#39;")
+    #expect(page.contains("<h2 id=\"verdict-h\">\(escaped).</h2>"), "\(headline)")
+  }
+
+  @Test(arguments: [
+    ("tjp-weak-network.pcap", "bad", "red"), ("tjp-clean-chat.pcap", "good", "green"),
+    ("goim-room.pcap", "warning", "amber"),
+    ("tjp-v2-chat.pcap", "unknown", "grey"),
+  ]) func aLevelHasAColor(_ sample: String, _ level: String, _ color: String) throws {
+    let verdict = try Self.object(try Command.run(["why", "--json", Samples.path(sample)]).output)
+    #expect(verdict["verdict"] as? String == level && verdict["color"] as? String == color)
+    let code = ["red": 31, "green": 32, "amber": 33, "grey": 90][color] ?? 0
+    let text = try Command.run(["why", "--color", "always", Samples.path(sample)]).output
+    #expect(text.hasPrefix("\u{1b}[1;\(code)m"), "\(text.prefix(20).debugDescription)")
+  }
+
+  @Test func whatIsLostIsExplained() throws {
+    let path = Samples.path("tjp-weak-network.pcap")
+    let text = try Command.run(["why", "--utc", path]).output
+    #expect(text.contains("2 of 50 messages were lost (4.00 %)"), "\(text)")
+    #expect(text.contains("2025-10-09 08:53:20 to 08:55:08 UTC, 599 packets, 6 of 8 connections decoded"))
+    #expect(text.contains("first sent at 08:53:29, last at 08:53:48"))
+    #expect(text.contains("2 of 3 sessions affected: 49147 (1) and 22509 (1)"))
+    #expect(text.contains("client to server: p50 26.4 ms, p95 275.5 ms, p99 2.91 s"))
+    #expect(text.contains("08:53:29.210"), "the ladder of the worst message has the clock's time")
+    let east = try Command.run(["why", path], environment: ["TZ": "CST-8"]).output
+    #expect(east.contains("2025-10-09 16:53:20 to 16:55:08 +08:00") && east.contains("16:53:29.210"), "\(east)")
+  }
+
+  @Test func thresholdsSetWhatIsAmber() throws {
+    let path = Samples.path("goim-room.pcap")
+    let run = try Command.run(["why", "--thresholds", "heartbeats=50%", path], environment: ["LC_ALL": "C.UTF-8"])
+    #expect(run.output.hasPrefix("\u{2713} No message was lost: all 10 messages were answered\n"), "\(run.output)")
+    let bad = try Command.run(["why", "--thresholds", "heartbeats=lots", path])
+    #expect(bad.status == 64 && bad.errors.contains("retries=2%"), "\(bad.errors)")
+  }
+
+  @Test func aConditionSetsTheStatus() throws {
+    let path = Samples.path("tjp-weak-network.pcap")
+    let run = try Command.run(["why", "--fail-on", "loss>1%", path])
+    #expect(run.status == 2 && run.errors.contains("--fail-on loss>1% holds"))
+    #expect(try Command.run(["why", "--fail-on", "loss>10%", path]).status == 0)
+    #expect(try Command.run(["why", "--fail-on", "loss>+1pp", path]).status == 64)
+    #expect(try Command.run(["why", "missing.pcap"]).status == 66)
+  }
+
+  /// Standard input is read once: there is no ladder.
+  @Test func standardInputIsReadOnce() throws {
+    let run = try Command.run(["why", "-"], input: "Samples/tjp-weak-network.pcap")
+    #expect(
+      run.status == 0 && run.output.contains("2 of 50 messages were lost") && !run.output.contains("worst message"))
+    #expect(run.output.contains("next: imdump messages FILE --lost"), "\(run.output)")
+  }
+
+  // MARK: The end of `imdump FILE`
+
+  @Test func aTerminalEndsWithTheVerdict() throws {
+    let path = Samples.path("tjp-weak-network.pcap")
+    let text = try Terminal.run([path], columns: 80).replacing(/\u{1b}\[[0-9;]*m/, with: "")
+    #expect(text.contains("2 of 50 messages were lost (4.00 %)\r\n") && text.contains("next: imdump messages "))
+    #expect(!text.contains("packets captured"))
+    let counts = try Terminal.run([path, "--summary"], columns: 80)
+    #expect(counts.contains("599 packets captured") && !counts.contains("next: "))
+    #expect(!(try Terminal.run([path, "-q", "--print"], columns: 80)).contains("next: "))
+    let file = try Command.run([path])
+    #expect(file.errors.contains("599 packets captured") && !file.errors.contains("next: "))
+    let asked = try Command.run([path, "--verdict"])
+    #expect(asked.errors.contains("next: imdump messages ") && !asked.errors.contains("packets captured"))
+    #expect(asked.output == file.output)
+    #expect(try Command.run([path, "--verdict", "--summary"]).status == 64)
+  }
+}
