@@ -135,6 +135,9 @@ package struct Engine: ~Copyable {
     connections.finish()
   }
 
+  /// Reports to the sink on every connection that is not over. It looks at all connections: for a screen, not for each batch.
+  package mutating func reportOpen() { connections.reportOpen() }
+
   /// Puts `fresh` in the place of the plan at `index`, while the capture goes on.
   ///
   /// Connections that are open go on with the new plan where it has the same header: what is in hand of their bytes was cut
@@ -197,8 +200,8 @@ extension Engine {
   /// The servers, by the index that `ConnectionFigures.endpoint` has.
   package func endpoints() -> [EndpointKey] { connections.streams.servers.keys }
 
-  /// What TLS connections said of themselves, by serial number.
-  package var tls: [UInt32: TLSHello] { connections.streams.tlsHellos }
+  /// What TLS connections said of themselves, by serial number; the first 64 that were read.
+  package var tls: [UInt32: TLSHello] { connections.streams.firstHellos }
 
   /// The ports with the most undecoded bytes, busiest first, with what they look like; `nil` where that may be a protocol.
   package func busiestUndecodedPorts(_ count: Int) -> [(port: UInt16, bytes: UInt64, look: UndecodedLook?)] {

@@ -90,7 +90,7 @@ package func runStats(
 func printStats(_ run: Run, _ output: Output, isJSON: Bool) -> ExitStatus {
   let sink = StatsSink(plans: run.plans)
   let driver = run.driver(run.statsEngine(sink))
-  let screen = run.isLive && !isJSON && output.isTerminal ? StatsScreen(output, title: liveTitle(run)) : nil
+  let screen = run.isLive && !isJSON && output.isTerminal ? StatsScreen(output, title: liveTitle(run, "stats")) : nil
   let errors = run.lead(
     driver, isOver: { output.error != nil },
     afterBatch: {
@@ -151,9 +151,10 @@ private func printChosenStats(
   return run.conclude(driver, errors, output)
 }
 
-private func liveTitle(_ run: Run) -> String {
+/// The title of the screen of a live command.
+func liveTitle(_ run: Run, _ command: String) -> String {
   let filter = run.input.captureFilter.map { ", \(shown($0))" } ?? ""
-  return "imdump stats on \(run.input.interface ?? "")\(filter)"
+  return "imdump \(command) on \(run.input.interface ?? "")\(filter)"
 }
 
 /// The interface that packets are captured on when none was named; `nil` where none is up.

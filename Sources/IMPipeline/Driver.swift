@@ -131,6 +131,9 @@ final class Driver {
   /// Has the engine tell what waits to be told.
   func tellSettlements() { engine.tellSettlements() }
 
+  /// Has the engine report on every connection that is not over.
+  func reportOpen() { engine.reportOpen() }
+
   /// Ends the run with the batch that is in hand.
   func end() { isEnded = true }
 

@@ -12,3 +12,6 @@ package var frameFieldNames: [String] {
   guard let plans = try? loadProfiles([]) else { return messageFieldNames }
   return NamedFilterFields(plans: plans, behind: .messages).schema.fields.map(\.name)
 }
+
+/// The fields that a filter over connections may name.
+package var connectionFieldNames: [String] { FilterSchema.connections.fields.map(\.name) }

@@ -182,9 +182,7 @@ struct Run {
   private func compile(_ text: String) throws(UsageError) -> (filter: Filter, names: NamedFilterFields?) {
     let compiled: (filter: Filter, names: NamedFilterFields?)
     do throws(FilterError) { compiled = try FilterCompiler(plans: plans).compile(text) } catch {
-      let caret = String(repeating: " ", count: max(0, error.column - 1)) + "^"
-      throw UsageError(
-        message: "filter: column \(error.column): \(error.message)", quote: ["  \(text)", "  \(caret)"])
+      throw UsageError(error, in: text)
     }
     guard isLive || !compiled.filter.fieldsUsed.contains(MessageField.owner.rawValue) else {
       throw UsageError(message: "filter: 'owner' is known of this host's sockets, live only: imdump -i ... -Y ...")
@@ -343,6 +341,14 @@ package struct UsageError: Error, Equatable, CustomStringConvertible {
 
   /// The message, and what it quotes.
   package var description: String { ([message] + quote).joined(separator: "\n") }
+}
+
+extension UsageError {
+  /// A mistake in the filter `text`, with a mark beneath its column.
+  init(_ error: FilterError, in text: String) {
+    let caret = String(repeating: " ", count: max(0, error.column - 1)) + "^"
+    self.init(message: "filter: column \(error.column): \(error.message)", quote: ["  \(text)", "  \(caret)"])
+  }
 }
 
 extension ExitStatus {

@@ -1,44 +1,92 @@
 import IMCommandLine
 import IMDocuments
+import IMOutput
 import IMPipeline
 
-/// `imdump streams`: the TCP streams of a capture, their bytes and their gaps.
+/// `imdump streams`: the TCP connections of a capture, or their bytes and their gaps.
 struct Streams: Subcommand {
   static var about: About {
     About(
-      "streams", "TCP streams: byte ranges, gaps, retransmissions.",
-      usage: ["imdump streams <file> ... [<options>] [<expression> ...]"])
+      "streams", "Every TCP connection: who, when, how much, round trips, how it ended.",
+      usage: [
+        "imdump streams <file> ... [<options>] [<expression> ...]",
+        "imdump streams -i <interface> [<options>] [<expression> ...]",
+        "imdump streams <file> ... --ranges [<options>] [<expression> ...]",
+        "imdump streams <file> ... --write <folder> [<options>] [<expression> ...]",
+      ],
+      discussion: """
+        Retransmissions are TCP's, retries the application's. On a terminal the table has the columns that fit; a file or a pipe \
+        has all of them. With --ranges: the byte ranges of each stream, and TCP events by the rules of Wireshark's analysis.
+        """)
   }
 
-  var source = SourceOptions()
+  var source = LiveSource()
+  var decode = DecodeOptions()
   var speech = SpeechOptions()
-  var form = FormatChoice()
+  var options = ConnectionListOptions()
+  var showsRanges = false
   var folder: String?
-  var memory = 256 << 20
-  var verifiesChecksums = true
 
   static var table: [Option<Self>] {
     [
-      .flag("-K, --no-checksum", \.verifiesChecksums, is: false, "Do not verify TCP and IP checksums."),
-      .custom(
-        "--mem <size>", "Memory limit for streams and their bytes, such as 512M or 2G; 256M by default."
-      ) { options, word throws(ValueError) in options.memory = try DecodeOptions.memory(word) },
-      .value("--write <folder>", \.folder, "Also write each direction's bytes to a file in this folder."),
-      .group(\.form), .group(\.source), .group(\.speech),
-      .list("<file> ...", \.source.operands, captureFiles),
+      .value(
+        "--sort <column>", \.options.order,
+        "Sort by this column: names and times ascending, counts and durations descending."),
+      .value(
+        "--top <count>", \.options.top, in: 1...1_000_000,
+        "Show only this many: the first of the order; without --sort, those with the most problems."),
+      .list(
+        "--conn <number>", \.options.connections,
+        "Only the connection with this number, which lines show after '#'. Repeatable."),
+      .value(
+        "-Y <filter>", \.options.filter, "Only connections that match this filter; see imdump-filter(7).",
+        completing: .words(connectionFieldNames)),
+      .flag(
+        "--ranges", \.showsRanges,
+        "Print byte ranges and gaps of each stream instead, which takes memory for all bytes of the capture."),
+      .value("--write <folder>", \.folder, "As --ranges, and write each direction's bytes to a file in this folder."),
+      .value("--format <format>", \.options.form, "Output format."),
+      .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
+      .group(\.source), .group(\.decode), .group(\.speech),
+      .list("<file> ...", \.source.source.operands, captureFilesOrFilter),
     ]
   }
 
+  private var isJSON: Bool {
+    get { options.form == .json }
+    set { options.form = newValue ? .json : .text }
+  }
+
+  /// Whether connections are chosen or sorted.
+  private var isChosen: Bool {
+    options.order != nil || options.top != nil || options.filter != nil || !options.connections.isEmpty
+  }
+
   func perform() throws(UsageError) -> ExitStatus {
-    let input = try source.files()
-    if form.format == .ecs {
-      guard folder == nil else { throw UsageError(message: "--write goes with --format text or json") }
-      var decode = DecodeOptions()
-      (decode.memory, decode.verifiesChecksums) = (memory, verifiesChecksums)
+    let input = try source.filesOrInterface()
+    let collects = showsRanges || folder != nil
+    let name = folder == nil ? "--ranges" : "--write"
+    if options.form == .ecs {
+      guard !collects else { throw UsageError(message: "\(name) goes with --format text or json") }
+      guard !isChosen else {
+        throw UsageError(
+          message: "--format ecs writes the documents of all connections: it takes no --sort, --top, --conn or -Y")
+      }
       return try runDocuments(of: [.connection], input: input, decode: decode, report: speech.report)
     }
+    guard collects else {
+      return try runConnections(input: input, decode: decode, report: speech.report, options: options)
+    }
+    guard input.interface == nil else { throw UsageError(message: "\(name) reads files, not an interface") }
+    guard options.form != .csv else { throw UsageError(message: "\(name) goes with --format text or json") }
+    guard !isChosen else {
+      throw UsageError(message: "\(name) is of all streams: it takes no --sort, --top, --conn or -Y")
+    }
     return try runStreams(
-      input: input, report: speech.report, isJSON: form.isJSON, folder: folder, memory: memory,
-      verifiesChecksums: verifiesChecksums)
+      input: input, report: speech.report, isJSON: isJSON, folder: folder, memory: decode.memory,
+      verifiesChecksums: decode.verifiesChecksums)
   }
 }
+
+extension ConnectionOrder: OptionValue {}
+extension ConnectionListOptions.Form: OptionValue {}

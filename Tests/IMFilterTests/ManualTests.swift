@@ -6,13 +6,14 @@ import Testing
 @Suite(.serialized) struct ManualTests {
   static let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: "man/imdump-filter.7")
-  static let marks = (".\\\" Fields, written by the tests with IMDUMP_RECORD=1.\n", ".\\\" End of fields.\n")
 
-  @Test func fieldListIsTheSchema() throws {
+  @Test(arguments: [("fields", FilterSchema.messages), ("fields of connections", .connections)])
+  func fieldListIsTheSchema(_ name: String, _ schema: FilterSchema) throws {
     let text = try String(contentsOf: Self.page, encoding: .utf8)
-    let begin = try #require(text.range(of: Self.marks.0))
-    let end = try #require(text.range(of: Self.marks.1))
-    let list = FilterSchema.messages.manualList
+    let title = name.prefix(1).uppercased() + name.dropFirst()
+    let begin = try #require(text.range(of: ".\\\" \(title), written by the tests with IMDUMP_RECORD=1.\n"))
+    let end = try #require(text.range(of: ".\\\" End of \(name).\n"))
+    let list = schema.manualList
     if ProcessInfo.processInfo.environment["IMDUMP_RECORD"] == "1" {
       let new = text[..<begin.upperBound] + list + text[end.lowerBound...]
       try String(new).write(to: Self.page, atomically: true, encoding: .utf8)
@@ -29,6 +30,15 @@ import Testing
     #expect(text.contains("\n\(field.field.meaning).\n"))
   }
 
+  @Test(arguments: ConnectionField.allCases)
+  func everyFieldOfConnectionsStandsInThePage(_ field: ConnectionField) throws {
+    let text = try String(contentsOf: Self.page, encoding: .utf8)
+    let section = try #require(text.range(of: ".Ss Fields of connections"))
+    let list = text[section.upperBound...]
+    #expect(list.contains("\n.It Ic \(field.field.name) Pq"))
+    #expect(list.contains("\n\(field.field.meaning).\n"))
+  }
+
   @Test func everyExampleIsAFilter() throws {
     let text = try String(contentsOf: Self.page, encoding: .utf8)
     let section = try #require(text.range(of: ".Sh EXAMPLES"))
@@ -38,7 +48,8 @@ import Testing
           $0.replacingOccurrences(of: $1.0, with: $1.1)
         }
       }
-    #expect(examples.count == 10)
-    for example in examples { _ = try Filter(String(example), schema: .messages) }
+    #expect(examples.count == 11)
+    for example in examples.dropLast() { _ = try Filter(String(example), schema: .messages) }
+    _ = try Filter(try #require(examples.last), schema: .connections)
   }
 }

@@ -196,11 +196,31 @@ import Testing
     }
   }
 
-  /// `streams --json` has the declared names, those of the stream and its ends, and no others.
+  /// `streams --json` has the declared names, those of the connection and its ends, and no others.
+  @Test func listedConnectionsHaveTheDeclaredNames() throws {
+    var printed: Set<String> = []
+    for path in Self.captures {
+      for line in try Command.run(["streams", "-q", "--json", path]).output.split(separator: "\n") {
+        Self.names(try JSONSerialization.jsonObject(with: Data(line.utf8)), "", &printed)
+      }
+    }
+    let besides: Set<String> = [
+      "id", "conn", "client", "server", "proxied_client", "carrier", "profile", "tls", "sni", "saw_syn", "time",
+      "first_us",
+      "last_us", "end", "rst_by",
+    ]
+    let declared = Catalogue.listed.flatMap { figure in
+      figure.info.json.flatMap { figure.info.leaves($0).map { $0.path.joined(separator: ".") } }
+    }
+    #expect(printed.subtracting(declared).subtracting(besides).isEmpty)
+    for name in declared { #expect(printed.contains(name), "\(name) is nowhere") }
+  }
+
+  /// `streams --ranges --json` has the declared names, those of the stream and its ends, and no others.
   @Test func streamsHaveTheDeclaredNames() throws {
     var streams: Set<String> = [], sides: Set<String> = []
     for path in Self.captures {
-      for line in try Command.run(["streams", "-q", "--json", path]).output.split(separator: "\n") {
+      for line in try Command.run(["streams", "-q", "--ranges", "--json", path]).output.split(separator: "\n") {
         var stream = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
         for side in stream.removeValue(forKey: "dirs") as? [[String: Any]] ?? [] { Self.names(side, "", &sides) }
         Self.names(stream, "", &streams)
@@ -285,7 +305,8 @@ import Testing
     let words = Set(page.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init))
     let figures =
       Catalogue.servers.map(\.info) + Catalogue.run.map(\.info) + Catalogue.types.map(\.info)
-      + Catalogue.sequences.map(\.info) + Catalogue.streams.map(\.info) + Catalogue.streamSides.map(\.info)
+      + Catalogue.sequences.map(\.info) + Catalogue.listed.map(\.info) + Catalogue.streams.map(\.info)
+      + Catalogue.streamSides.map(\.info)
     for info in figures {
       for name in info.json.compactMap({ $0.split(separator: ".").last }) where !name.contains("{") {
         // `fast_` and its like stand for `fast_retransmissions`, and `units_TYPE` for a counter of each type.
@@ -323,7 +344,8 @@ import Testing
       .losses, .also,
     ],
     "A protocol": [.profile], "A type of frames": [.types], "The numbers of a counter": [.sequences],
-    "A connection": [.worst], "A period": [.periods], "A session": [.sessions], "A stream": [.streams],
+    "A connection": [.worst], "A period": [.periods], "A session": [.sessions], "A connection in a list": [.listed],
+    "A stream": [.streams],
   ]
 
   @Test func theDocumentationListsTheFigures() throws {

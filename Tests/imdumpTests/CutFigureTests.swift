@@ -48,7 +48,7 @@ import Testing
       stats = try #require(try rows("stats", "--json").first)
       messages = try rows("messages", "--json")
       documents = try rows("--format", "ecs", "--message-log", "all")
-      streams = try rows("streams", "--json")
+      streams = try rows("streams", "--ranges", "--json")
       frames = try rows("--print", "--format", "json")
       text = try Command.run(["--print", "-q", "-r", path]).output
     }

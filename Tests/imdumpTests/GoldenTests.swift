@@ -118,7 +118,7 @@ import Testing
     Case("proxy-json", proxy, "-q", "--format", "json", "-r", "@"),
     Case("proxy-messages", proxy, "messages", "-q", "@"),
     Case("proxy-filter", proxy, "-q", "--print", "-Y", "client.ip == 192.0.2.78", "-r", "@"),
-    Case("proxy-streams", proxy, "streams", "@"),
+    Case("proxy-streams", proxy, "streams", "@"), Case("proxy-ranges", proxy, "streams", "--ranges", "@"),
     Case("proxy-ecs", proxy, "-q", "--format", "ecs", "--sensor", "test", "-r", "@"),
     Case("websocket", webSocket, "-r", "@"),
     Case("websocket-vv", webSocket, "-q", "--print", "-vv", "-c", "60", "-r", "@"),
@@ -201,13 +201,17 @@ import Testing
     Case("mqtt-stats-json", mqtt, "stats", "-q", "--json", "@"),
 
     // Streams.
-    Case("clean-streams", clean, "streams", "@"),
-    Case("weak-streams", weak, "streams", "@"),
+    Case("clean-streams", clean, "streams", "@"), Case("clean-ranges", clean, "streams", "--ranges", "@"),
+    Case("weak-streams", weak, "streams", "@"), Case("weak-ranges", weak, "streams", "--ranges", "@"),
     Case("weak-streams-json", weak, "streams", "-q", "--json", "@"),
-    Case("damage-streams", damage, "streams", "@"),
+    Case("weak-streams-csv", weak, "streams", "-q", "--format", "csv", "@"),
+    Case("weak-streams-problems", weak, "streams", "-q", "--top", "3", "@"),
+    Case("weak-ranges-json", weak, "streams", "-q", "--ranges", "--json", "@"),
+    Case("damage-streams", damage, "streams", "@"), Case("damage-ranges", damage, "streams", "--ranges", "@"),
     Case("damage-streams-json", damage, "streams", "-q", "--json", "@"),
-    Case("vlan-streams", vlan, "streams", "@"),
-    Case("mqtt-streams", mqtt, "streams", "@"),
+    Case("damage-ranges-json", damage, "streams", "-q", "--ranges", "--json", "@"),
+    Case("vlan-streams", vlan, "streams", "@"), Case("vlan-ranges", vlan, "streams", "--ranges", "@"),
+    Case("mqtt-streams", mqtt, "streams", "@"), Case("mqtt-ranges", mqtt, "streams", "--ranges", "@"),
 
     // Documents.
     Case("weak-ecs", weak, "-q", "--format", "ecs", "--sensor", "test", "-r", "@"),

@@ -15,7 +15,9 @@ import Testing
   }
 
   /// tcpdump counts 157 of the sample's 306 packets for this host.
-  @Test(arguments: [[], ["stats"], ["messages"], ["streams"], ["check", "--rules", "Samples/alerts/im.yml"]])
+  @Test(arguments: [
+    [], ["stats"], ["messages"], ["streams"], ["streams", "--ranges"], ["check", "--rules", "Samples/alerts/im.yml"],
+  ])
   func aFilterFollowsFiles(_ command: [String]) throws {
     let run = try Command.run(command + [Self.path, "host", "192.0.2.21"])
     #expect(run.status == 0)
@@ -80,7 +82,9 @@ import Testing
   }
 
   /// The pipe is opened behind the handlers of signals, so the signal finds them.
-  @Test(arguments: [["stats"], ["stats", "--json"], ["messages"], ["streams"], []], [SIGINT, SIGTERM])
+  @Test(
+    arguments: [["stats"], ["stats", "--json"], ["messages"], ["streams"], ["streams", "--ranges"], []],
+    [SIGINT, SIGTERM])
   func aFileThatWasNotReadToItsEndIsSaid(_ command: [String], _ number: Int32) throws {
     let folder = try Scratch()
     let pipe = folder.path("pipe.pcap")

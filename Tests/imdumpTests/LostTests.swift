@@ -86,7 +86,7 @@ import Testing
   /// Of captures of which nothing can be read there are no metrics, and no object of zeros.
   @Test(arguments: [
     ["stats"], ["stats", "-Y", "heartbeat"], ["stats", "--per", "10s"], ["messages"], ["messages", "--by", "session"],
-    ["streams"], ["diff", "none.pcap"],
+    ["streams"], ["streams", "--ranges"], ["diff", "none.pcap"],
   ])
   func nothingOfAMissingFile(_ command: [String]) throws {
     let run = try Command.run(command + ["none.pcap", "--json"])

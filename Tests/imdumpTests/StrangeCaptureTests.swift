@@ -46,7 +46,9 @@ import Testing
   // MARK: Link types
 
   /// A link type that imdump does not read is an error with its number; other files are read.
-  @Test(arguments: [["stats", "--json"], ["streams", "--json"], ["messages", "--json"]])
+  @Test(arguments: [
+    ["stats", "--json"], ["streams", "--json"], ["streams", "--ranges", "--json"], ["messages", "--json"],
+  ])
   func anUnknownLinkType(_ arguments: [String]) throws {
     var strange = Self.chat(1)
     for i in strange.indices { strange[i].linkType = 147 }
@@ -139,6 +141,7 @@ import Testing
     .timeLimit(.minutes(1)), arguments: clocks.indices,
     [
       ["stats", "--json", "-q"], ["messages", "--json", "-q"], ["streams", "--json", "-q"],
+      ["streams", "--ranges", "--json", "-q"],
       ["--format", "ecs", "--metrics-interval", "1", "-q", "-r"],
       ["check", "--rules", "Samples/alerts/im.yml", "--json", "-q"],
     ])
@@ -155,7 +158,8 @@ import Testing
       // The second one never goes back.
       #expect(result.output.contains("\"clock_backwards\":") == (clock != 1))
     case "messages": #expect(lines.compactMap { $0["seq"] as? Int }.sorted() == [1, 2, 3, 4, 5, 6])
-    case "streams": #expect(lines.count == 1)
+    // Where packets are years apart, the engine takes those of later for another connection, as `stats` counts them.
+    case "streams": #expect(lines.count == (clock == 4 && !arguments.contains("--ranges") ? 2 : 1))
     case "check": #expect(result.status == 0 || result.status == 2)
     default: #expect(lines.count < 1_000)
     }
@@ -164,7 +168,7 @@ import Testing
 
   // MARK: Checksums
 
-  /// `streams -K` takes segments whose checksum is wrong; without it their receiver ignored them.
+  /// `streams --ranges -K` takes segments whose checksum is wrong; without it their receiver ignored them.
   @Test func streamsWithoutChecksums() throws {
     var talk = Self.talk()
     talk.open(at: Self.at(0))
@@ -174,7 +178,7 @@ import Testing
     var packets = talk.packets
     packets[damaged].bytes[packets[damaged].bytes.count - 1] ^= 1
     func captured(_ arguments: String...) throws -> [[Int]] {
-      let result = try Self.run(["streams", "--json", "-q"] + arguments, packets)
+      let result = try Self.run(["streams", "--ranges", "--json", "-q"] + arguments, packets)
       let directions = try Self.object(result.output)["dirs"] as? [[String: Any]]
       return directions?.first?["ranges"] as? [[Int]] ?? []
     }

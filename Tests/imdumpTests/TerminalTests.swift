@@ -12,7 +12,8 @@ import Testing
     text.replacing(/\u{1b}\[[0-9;]*m/, with: "").split(separator: "\r\n").map(String.init)
   }
 
-  @Test(arguments: [40, 80, 140], [["stats"], ["messages", "--by", "session"], ["streams"]])
+  @Test(
+    arguments: [40, 80, 140], [["stats"], ["messages", "--by", "session"], ["streams"], ["streams", "--ranges"]])
   func tablesKeepToTheWidth(_ columns: Int, _ command: [String]) throws {
     // The summary on standard error is for the terminal to wrap.
     let told = Self.lines(try Terminal.run(command + [Self.sample], columns: columns)).filter {

@@ -332,6 +332,7 @@ extension Connections {
     {
       peer.pointee.acknowledged = segment.pointee.acknowledgment
     }
+    flow.pointee.resetSide = side.number
     close(side.index, .reset, segment.pointee.timestamp)
   }
 

@@ -41,7 +41,8 @@ extension Connections {
     }
     sink.connection(
       ConnectionReport(
-        info: info, madeAt: clock.now, phase: flow.pointee.phase, reason: flow.pointee.closeReason, isFinal: isFinal,
+        info: info, madeAt: clock.now, phase: flow.pointee.phase, reason: flow.pointee.closeReason,
+        resetBy: flow.pointee.resetSide.map { flow.pointee.direction($0) }, isFinal: isFinal,
         clientIsCertain: flow.pointee.clientIsCertain,
         sawSyn: flow.pointee.sawSyn, firstSeen: flow.pointee.firstSeen, lastSeen: flow.pointee.lastSeen,
         closedAt: flow.pointee.closedAt == .distantFuture ? nil : flow.pointee.closedAt,
@@ -60,8 +61,19 @@ extension Connections {
         figures: figures, rare: rare,
         handshake: figures.flatMap { handshakeOutcome($0, flow) }, heartbeats: beats,
         session: flow.pointee.session == .max ? nil : flow.pointee.session, heartbeatsArePings: arePings,
-        carrier: streams.carrier(of: flow).map { CarrierReport($0.pointee) }, serverPlan: serverPlan,
+        carrier: streams.carrier(of: flow).map { CarrierReport($0.pointee) },
+        tls: flow.pointee.profile == .tls ? streams.tlsHellos[flow.pointee.serial] : nil, serverPlan: serverPlan,
         fatalSilence: fatalSilence))
+    if isFinal, flow.pointee.profile == .tls { streams.tlsHellos[flow.pointee.serial] = nil }
+  }
+
+  /// Reports on every connection that is not over, in the order of their places: what is known of them now.
+  mutating func reportOpen() {
+    for index in 0..<UInt32(truncatingIfNeeded: reassembler.flows.pool.count) {
+      let flow = reassembler.flows.pointer(index)
+      guard flow.pointee.serial != 0, flow.pointee.phase != .closed, !flow.pointee.reported else { continue }
+      report(flow, isFinal: false)
+    }
   }
 
   /// What became of the handshake of a connection; `nil` where none was seen to begin.

@@ -140,7 +140,7 @@ extension ConnectionPhase {
 }
 
 /// Why a connection is over, or that it is not.
-package enum CloseReason: UInt8, Sendable, BitwiseCopyable {
+package enum CloseReason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
   /// Not over when the capture ended.
   case open
   /// Both FINs.
@@ -192,7 +192,8 @@ struct Flow {
   /// What of them is seldom asked for, at byte 192.
   var tails: InlineArray<2, HalfTail> = [HalfTail(), HalfTail()]
 
-  var closeReason = CloseReason.open
+  /// `closeReason` in the low four bits, `resetSide` and whether there is one above them.
+  private var closing: UInt8 = 0
   /// Whether SYN or SYN+ACK told the client; else it is the side that spoke first.
   var clientIsCertain = false
   /// Whether a message told which variant of its protocol it speaks; else that is a guess.
@@ -227,6 +228,18 @@ struct Flow {
     self.client = client
     firstSeen = now
     lastSeen = now
+  }
+
+  /// Why the connection is over; `open` while it is not.
+  var closeReason: CloseReason {
+    get { CloseReason(rawValue: closing & 0x0f) ?? .open }
+    set { closing = closing & 0xf0 | newValue.rawValue }
+  }
+
+  /// The side whose reset ended the connection; `nil` where none did.
+  var resetSide: Int? {
+    get { closing & 0x10 == 0 ? nil : Int(closing &>> 5 & 1) }
+    set { closing = closing & 0x0f | (newValue.map { 0x10 | UInt8(truncatingIfNeeded: $0 & 1) &<< 5 } ?? 0) }
   }
 
   /// Goes on to the phase behind an event; whether that is another one.

@@ -24,6 +24,9 @@ package struct ConnectionInfo: Sendable, BitwiseCopyable {
 }
 
 extension ConnectionInfo {
+  /// Whether it carries TLS, which no plan decodes.
+  package var isTLS: Bool { plan == FlowProfile.tls.told }
+
   /// That of no connection.
   static var none: ConnectionInfo {
     let nowhere = Endpoint(address: IPAddress(v4: 0), port: 0)
@@ -48,6 +51,8 @@ package struct ConnectionReport {
   package var phase: ConnectionPhase
   /// Why it is over; `open` while it is not.
   package var reason: CloseReason
+  /// The direction of the reset that ended it; `nil` where `reason` is another than `reset`.
+  package var resetBy: Direction?
   /// Whether this is its last report: nothing of it changes any more, or the capture is over. One whose `reason` is not
   /// `open` and that is not final says that the connection is over, and that answers may still change what it counted.
   package var isFinal: Bool
@@ -100,6 +105,9 @@ package struct ConnectionReport {
   package var heartbeatsArePings = false
   /// What its carriers said; `nil` for TCP alone.
   package var carrier: CarrierReport?
+  /// The first message of its TLS handshake; `nil` where it is no TLS, where that message was not captured, and for connections
+  /// beyond the first 4,096 that are open at once.
+  package var tls: TLSHello?
   /// The plan of the server with the index `info.endpoint`: the one that decodes the connection, or, where it failed on its way
   /// to a server that is known, the server's; `nil` for a connection of no server.
   package var serverPlan: UInt8?

@@ -290,6 +290,7 @@ extension Streams {
     flow.pointee.profile = .tls
     ledger.pointee.tlsConnections += 1
     if tlsHellos.count < 4_096 { tlsHellos[flow.pointee.serial] = hello }
+    if firstHellos.count < 64 { firstHellos[flow.pointee.serial] = hello }
     dropUnread(flow)
   }
 

@@ -51,8 +51,10 @@ struct Streams: ~Copyable {
   let sinkCost: Int
   /// Bits of proof that a search wants beyond the usual.
   var doubt = 0
-  /// What is known of TLS connections, by serial number; at most `maximumHellos`.
+  /// What is known of TLS connections that are not over, by serial number; at most 4,096.
   var tlsHellos: [UInt32: TLSHello] = [:]
+  /// The first of these, whether their connections are over or not.
+  var firstHellos: [UInt32: TLSHello] = [:]
   /// The servers that frames were decoded of, and those that failed connections were meant for.
   var servers: ServerTable
   /// Bytes of connections that nothing decodes.

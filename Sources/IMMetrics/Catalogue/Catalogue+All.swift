@@ -6,6 +6,7 @@ extension Catalogue {
     ("The numbers of a counter", sequences.map(\.info)),
     ("A connection", connections.map(\.info)), ("A server's minute", intervals.map(\.info)),
     ("A period", periods.map(\.info)), ("A session", sessions.map(\.info)),
+    ("A connection in a list", listed.map(\.info)),
     ("A stream", streams.map(\.info)), ("A direction of a stream", streamSides.map(\.info)),
     ("The capture", captures.map(\.info)), ("What only rules watch", watched.map(\.info)),
   ]

@@ -7,8 +7,8 @@ package struct FigureText: Sendable {
     // The lines of `imdump stats`.
     case heartbeats, causes, connections, handshakes, reads, roundTrips, traffic, tcp, segments, sequences, issues,
       problems
-    // Its tables, and those of `stats --per`, `messages --by session`, `streams` and `diff`.
-    case types, servers, worst, periods, sessions, streams, diff
+    // Its tables, and those of `stats --per`, `messages --by session`, `streams`, `streams --ranges` and `diff`.
+    case types, servers, worst, periods, sessions, listed, streams, diff
     // A page's: its tiles, and in its verdict the causes of what was lost, what else went wrong, and what was not seen.
     case tiles, losses, also, unseen
   }

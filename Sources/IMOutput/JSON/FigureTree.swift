@@ -228,6 +228,7 @@ package enum FigureTrees {
   static let interval = FigureTree(Catalogue.intervals, .milliseconds) { $0.interval }
   static let period = FigureTree(Catalogue.periods, .milliseconds) { $0.interval }
   static let session = FigureTree(Catalogue.sessions, .milliseconds) { $0.json }
+  static let listed = FigureTree(Catalogue.listed, .microseconds) { $0.json }
   static let stream = FigureTree(Catalogue.streams, .microseconds) { $0.json }
   static let streamSide = FigureTree(Catalogue.streamSides, .microseconds) { $0.json }
   static let capture = FigureTree(Catalogue.captures, .milliseconds) { $0.capture }

@@ -1,4 +1,4 @@
-"""Messages and figures while they happen: `messages -i`, `stats -i`, on what a sample's packets say thirty times as fast."""
+"""Messages, metrics and connections while they happen: `messages -i`, `stats -i`, `streams -i`, on a sample's packets, thirty times as fast."""
 import json
 import os
 import subprocess
@@ -17,13 +17,19 @@ def fates(messages):
     return {(m["client"], m["dir"], m["type"], m.get("seq")): m["fate"] for m in messages}
 
 
+def count(value):
+    """What does not depend on how fast packets come."""
+    return {key: value[key] for key in ("packets", "bytes", "messages")} if isinstance(value, dict) else value
+
+
 def check(binary, space, folder, report, is_long):
     file = subprocess.run([binary, "messages", "-q", "--json", SAMPLE], stdout=subprocess.PIPE, text=True)
     expected = fates(objects(file.stdout))
     stats = subprocess.run([binary, "stats", "-q", "--json", SAMPLE], stdout=subprocess.PIPE, text=True)
     whole = json.loads(stats.stdout)
     for name, arguments in (("messages", ["messages", "--json"]), ("periods", ["stats", "--every", "1s", "--json"]),
-                            ("figures", ["stats", "--json"]), ("lost", ["messages", "--lost", "--json"])):
+                            ("figures", ["stats", "--json"]), ("streams", ["streams", "--json"]),
+                            ("lost", ["messages", "--lost", "--json"])):
         run = runs.Run(binary, space.far, folder, *arguments, "-i", "wire0")
         if not run.listens():
             report.check("imdump %s captures" % name, False, run.wait().said)
@@ -42,6 +48,13 @@ def check(binary, space, folder, report, is_long):
             decided = sum(fate != "pending" for fate in expected.values())
             report.check("messages, live: %d of %d lines came before the end" % (len(early), len(told)),
                          len(early) >= decided * 0.9)
+        elif name == "streams":
+            listed = subprocess.run([binary, "streams", "-q", "--json", SAMPLE], stdout=subprocess.PIPE, text=True)
+            kept = ("packets", "c2s", "s2c", "messages", "rst_by")
+            rows, expected_rows = ({row["client"]: {key: count(row.get(key)) for key in kept} for row in rows}
+                                   for rows in (told, objects(listed.stdout)))
+            report.equal("streams, live: connections", rows, expected_rows)
+            report.check("streams, live: %d of %d lines came before the end" % (len(early), len(told)), len(early) >= 1)
         elif name == "lost":
             lost = {key for key, fate in expected.items() if fate in ("unanswered", "damaged")}
             report.check("messages --lost, live: %d" % len(lost), set(fates(told)) == lost, fates(told), lost)

@@ -1,0 +1,101 @@
+package import IMEngine
+package import IMWire
+
+/// A connection in a list: what its last report says, in some 400 bytes.
+package struct ListedConnection: Sendable {
+  /// The longest server name that is kept of a TLS handshake, in bytes: DNS has none that is longer.
+  private static let maximumName = 255
+
+  /// Who talks, and which plan decodes it.
+  package let info: ConnectionInfo
+  /// When its first packet came, and its last one.
+  package let firstSeen: Timestamp, lastSeen: Timestamp
+  /// When it was over; while it is not, when its last packet came. Never before `firstSeen`.
+  package let end: Timestamp
+  /// Why it is over; `open` while it is not.
+  package let reason: CloseReason
+  /// The direction of the reset that ended it.
+  package let resetBy: Direction?
+  /// Whether a SYN or a SYN+ACK was seen.
+  package let sawSyn: Bool
+  /// SYNs of the client, copies included.
+  package let synCount: UInt16
+  /// From the SYN to the SYN+ACK, and from there to the client's ACK.
+  package let serverHandshake: Nanoseconds?, clientHandshake: Nanoseconds?
+  /// Packets, their bytes on the wire, and stream bytes; client to server first.
+  package let packets: InlineArray<2, UInt32>, wireBytes: InlineArray<2, UInt64>, streamBytes: InlineArray<2, UInt64>
+  /// What its segments were, the client's first.
+  package let segments: InlineArray<2, SegmentFigures>
+  /// Gaps, and the bytes in them, both directions together.
+  package let gapCount: UInt32, gapBytes: UInt64
+  /// Whether frames of it were decoded.
+  package let isDecoded: Bool
+  /// What became of its messages, client to server first.
+  package let fates: InlineArray<2, FateCounts>
+  /// Retries: further transmissions of a message by its application.
+  package let retries: UInt32
+  /// The server's name that the client asks for in TLS, and the version of TLS; `nil` where it is no TLS, or not known.
+  package let serverName: String?, tlsVersion: String?
+
+  /// The connection that `report` is of.
+  package init(_ report: borrowing ConnectionReport) {
+    info = report.info
+    firstSeen = report.firstSeen
+    lastSeen = report.lastSeen
+    end = max(report.firstSeen, report.closedAt ?? report.lastSeen)
+    reason = report.reason
+    resetBy = report.reason == .reset ? report.resetBy : nil
+    sawSyn = report.sawSyn
+    synCount = report.synCount
+    serverHandshake = report.serverHandshake
+    clientHandshake = report.clientHandshake
+    packets = report.packets
+    wireBytes = report.wireBytes
+    streamBytes = report.streamBytes
+    segments = report.segments
+    gapCount = report.gapCount
+    gapBytes = report.gapBytes
+    isDecoded = report.figures != nil
+    fates = report.rare.fates
+    retries = report.rare.retries
+    serverName = report.tls?.serverName.flatMap { $0.isEmpty ? nil : String($0.prefix(Self.maximumName)) }
+    tlsVersion = report.tls?.versionName
+  }
+
+  /// What it costs of memory, in bytes.
+  package static var cost: Int { MemoryLayout<ListedConnection>.stride + 64 }
+
+  /// Whether it carries TLS, whose first message may not have been captured.
+  package var isTLS: Bool { info.isTLS }
+
+  /// From its first packet to its end.
+  package var duration: Nanoseconds { end.time(since: firstSeen) }
+
+  /// From the SYN to the client's ACK, a round trip over the whole path; `nil` when not seen.
+  package var handshake: Nanoseconds? {
+    guard let serverHandshake, let clientHandshake else { return nil }
+    let (sum, overflow) = serverHandshake.count.addingReportingOverflow(clientHandshake.count)
+    return overflow || sum < 0 ? nil : Nanoseconds(sum)
+  }
+
+  /// Messages that were lost, by direction: without an answer, or without an undamaged copy.
+  package func lost(_ direction: Int) -> UInt32 {
+    fates[direction].unanswered &+ fates[direction].damaged
+  }
+
+  /// What went wrong, for lists that have the worst first: four points for a lost or rejected message and for an attempt
+  /// that failed, one for a retry, a gap, a retransmission, or a reset.
+  package var problems: UInt64 {
+    var score = UInt64(retries) + UInt64(gapCount)
+    for direction in 0...1 {
+      score += (UInt64(lost(direction)) + UInt64(fates[direction].rejected)) * 4
+      score += UInt64(segments[direction].retransmissions)
+    }
+    switch reason {
+    case .refused, .timeout: score += 4
+    case .reset: score += 1
+    case .open, .fin, .reused, .evicted: break
+    }
+    return score
+  }
+}
