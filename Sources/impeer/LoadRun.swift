@@ -19,6 +19,7 @@ final class LoadRun {
   private(set) var isSending = false
   private var next = 0
   private var kills = 0
+  private var token: [UInt8]?
   /// How much messages matter.
   let priority: Priority
   /// Whether each client writes to the next.
@@ -53,6 +54,7 @@ final class LoadRun {
     let server = if let endpoint { endpoint } else { try options.connection.resolved()[0] }
     self.server = server
     let tls = try options.connection.security()
+    token = try options.connection.token()
     reporter = try Reporter(options.report, .client, server: server, isQuiet: options.isQuiet)
     reporter?.metrics = { [unowned self] in metrics }
     do throws(TransportError) {
@@ -72,9 +74,9 @@ final class LoadRun {
     onStart()
     for number in 0..<options.connections {
       let user = options.users || isRing ? name(of: number) : nil
-      let client = LoadClient(
-        self, number: number, options.client.configuration(server: server, user: user, number: UInt64(number)), tls: tls
-      )
+      var configuration = options.client.configuration(server: server, user: user, number: UInt64(number))
+      configuration.token = token
+      let client = LoadClient(self, number: number, configuration, tls: tls)
       clients.append(client)
       if options.connections < 1_000 || number == 0 { try? client.transport.watchPath(to: server) }
       client.connect()
