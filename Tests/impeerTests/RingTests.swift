@@ -19,7 +19,7 @@ import Testing
     let sent = try #require(summary["sent"] as? Int)
     let accepted = try #require(summary["delivered"] as? Int)
     #expect(sent > 100 && ring["arrived"] == accepted)
-    withKnownIssue("messages that wait while a process is killed again and again may have no fate", isIntermittent: true) {
+    withKnownIssue("after repeated kills a waiting message may have no fate", isIntermittent: true) {
       #expect(accepted == sent && result.status == 0)
     }
     for name in ["lost", "duplicates_by_device", "out_of_order", "delivered_early", "failed_and_arrived", "strange"] {
