@@ -48,6 +48,7 @@ final class ChatSession: Watcher {
     (peer, group, saves) = (options.group ?? options.to, options.group, options.save)
     view = ChatView(me: options.name, peer: peer)
     var configuration = options.client.configuration(server: server, user: options.name, number: 0)
+    configuration.token = try options.connection.token()
     if let store {
       (configuration.identity, configuration.secret) = (store.identity, store.secret)
       configuration.isKept = true

@@ -10,6 +10,7 @@ struct ConnectionOptions: OptionGroup {
   var authorities: String?
   var isInsecure = false
   var keyLog: String?
+  var tokenFile: String?
 
   static var table: [Option<Self>] {
     [
@@ -20,6 +21,7 @@ struct ConnectionOptions: OptionGroup {
       .flag("--insecure", \.isInsecure, "Take any certificate: for tests."),
       .value(
         "--keylog <file>", \.keyLog, "Append the secrets of TLS to this file, so that a capture can be decrypted."),
+      .value("--token-file <file>", \.tokenFile, "Show the server the token in this file, which says who you are."),
     ]
   }
 
@@ -28,6 +30,12 @@ struct ConnectionOptions: OptionGroup {
     do throws(TransportError) { return try resolve(host: host, port: port) } catch {
       throw Complaint(error.description, .unavailable)
     }
+  }
+
+  /// The token that the server is shown; nil for none.
+  func token() throws(Complaint) -> [UInt8]? {
+    guard let tokenFile else { return nil }
+    return Array(try readText(tokenFile).prefix { !$0.isNewline }.utf8)
   }
 
   /// What connections are secured with; nil for plain ones.

@@ -13,7 +13,10 @@ struct Load: Command {
         A message counts as delivered when the server has accepted it. After --duration nothing new is sent; the command \
         ends when the fate of every message is known, or after --drain.
 
-        Exit status: 0 when every message was delivered, 1 when one was not, 2 when an alert fired.
+        With --ring the server has to forward. Each client notes what reached it, and every message is compared: one that \
+        was accepted and did not arrive, arrived twice, out of order, or was called delivered before it was.
+
+        Exit status: 0 when every message was delivered, 1 when one was not or both ends differ, 2 when an alert fired.
         """)
   }
 
@@ -28,6 +31,10 @@ struct Load: Command {
   var mix = Mix()
   var size = Size()
   var users = false
+  var priority = LoadPriority.normal
+  var backlog = ByteCount(0)
+  var killRate = 0.0
+  var isRing = false
   var report = ReportOptions()
   var ledger: String?
   var isJSON = false
@@ -45,6 +52,14 @@ struct Load: Command {
       .value("--mix <mix>", \.mix, "Kinds of messages and their shares: text=90,image=5,typing=5."),
       .value("--size <n:n>", \.size, "Bytes of text in a message, from and to; other kinds follow from it."),
       .flag("--users", \.users, "Give each client a name, load-0 and on."),
+      .value("--priority <priority>", \.priority, "How much messages matter: urgent, high, normal or low."),
+      .value(
+        "--backlog <size>", \.backlog,
+        "First have each client queue so many bytes of low priority, in messages of 1 KB."),
+      .flag("--ring", \.isRing, "Write from each client to the next, by name, and compare what both ends say."),
+      .value(
+        "--kill-rate <n>", \.killRate, in: 0...1_000,
+        "Kills a second: a client's connections; with --ring, every other time its process."),
       .group(\.client),
       .group(\.report),
       .value("--ledger <file>", \.ledger, "Write every connection and every frame to this file, as JSON lines."),
@@ -61,10 +76,25 @@ struct Load: Command {
       if let problem = run.problem { throw Complaint(problem, .unavailable) }
       let summary = LoadSummary(run)
       say(isJSON ? summary.json + "\n" : summary.text)
-      return run.tally.delivered < run.tally.sent ? 1 : run.hasAlerted ? 2 : 0
+      return run.tally.delivered < run.tally.sent || run.hasDifferences ? 1 : run.hasAlerted ? 2 : 0
     } catch {
       complain(error.message)
       return error.status.rawValue
+    }
+  }
+}
+
+/// How much the messages of a load matter.
+enum LoadPriority: String, CaseIterable, OptionValue {
+  case urgent, high, normal, low
+
+  /// The library's name of it.
+  var priority: Priority {
+    switch self {
+    case .urgent: .urgent
+    case .high: .high
+    case .normal: .normal
+    case .low: .low
     }
   }
 }

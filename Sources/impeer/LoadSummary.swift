@@ -6,10 +6,13 @@ import IMOutput
 struct LoadSummary {
   private let tally: LoadTally
   private let metrics: IMEndpoint.EndpointMetrics
+  /// What both ends of a ring say; nil without one.
+  private let ring: (arrived: UInt64, late: UInt64, differences: RingDifferences)?
 
   init(_ run: LoadRun) {
     tally = run.tally
     metrics = run.metrics
+    ring = run.isRing ? (run.arrived, run.late, run.differences) : nil
   }
 
   /// One JSON object. What is not known is left out: duplicates without a server that sends messages back, reconnects where
@@ -26,6 +29,21 @@ struct LoadSummary {
         lines.exact("echoed", tally.echoed)
         lines.exact("duplicates_delivered", tally.echoedTwice)
       }
+      if let ring {
+        let differences = ring.differences
+        lines.open("ring")
+        lines.counts([
+          ("arrived", ring.arrived), ("late", ring.late), ("lost", differences.lost),
+          ("duplicates_by_device", differences.duplicates), ("out_of_order", differences.disordered),
+          ("delivered_early", differences.deliveredEarly), ("failed_and_arrived", differences.failedAndArrived),
+          ("strange", differences.strange),
+        ])
+        lines.close()
+      }
+      if tally.connectionKills > 0 {
+        lines.counts([("connection_kills", tally.connectionKills), ("process_kills", tally.processKills)])
+      }
+      if tally.backlogDelivered > 0 { lines.exact("backlog_delivered", tally.backlogDelivered) }
       times("latency_ms", tally.latency, &lines)
       buckets("latency_buckets", tally.latency, &lines)
       times("connect_ms", tally.connecting, &lines)
@@ -79,6 +97,17 @@ struct LoadSummary {
     }
     lines.append("failed              \(tally.failed)")
     if tally.echoed > 0 { lines.append("duplicates          \(tally.echoedTwice) of \(tally.echoed) sent back") }
+    if let ring {
+      let differences = ring.differences
+      lines.append("arrived             \(ring.arrived), \(ring.late) of them late")
+      lines.append(
+        "  differences       \(differences.count): \(differences.lost) lost, \(differences.duplicates) twice, "
+          + "\(differences.disordered) out of order, \(differences.deliveredEarly) called delivered too early, "
+          + "\(differences.failedAndArrived) failed and arrived, \(differences.strange) strange")
+    }
+    if tally.connectionKills > 0 {
+      lines.append("kills               \(tally.connectionKills) of connections, \(tally.processKills) of processes")
+    }
     lines.append("latency             " + words(tally.latency))
     lines.append("connecting          " + words(tally.connecting))
     if tally.reconnecting.count > 0 { lines.append("reconnecting        " + words(tally.reconnecting)) }

@@ -33,6 +33,15 @@ struct MessageMaker {
     return (body, template.category)
   }
 
+  /// The body of a message of a backlog: 1,000 bytes that do not compress, so that a link's rate says how long it takes.
+  static func backlogBody(client: Int, number: UInt64) -> [UInt8] {
+    Message(.custom(Array(Mark(client: client, number: number).text.utf8) + noise(backlogSize - Mark.byteCount)))
+      .encoded
+  }
+
+  /// Bytes of such a message.
+  static var backlogSize: Int { 1_000 }
+
   private mutating func make(_ key: Key) -> Template {
     let message = Message(Self.content(key.kind, size: key.size))
     let body = message.encoded

@@ -30,6 +30,7 @@ struct Serve: Command {
   var mailbox = MailboxSize()
   var mailboxTotal = ByteCount(256 << 20)
   var users: String?
+  var tokens: String?
   var store: String?
   var report = ReportOptions()
   var ledger: String?
@@ -47,6 +48,9 @@ struct Serve: Command {
       .value("--mailbox <n:size>", \.mailbox, "Letters kept for a user who is away, and their bytes."),
       .value("--mailbox-total <size>", \.mailboxTotal, "Bytes of letters kept for all users."),
       .value("--users <file>", \.users, "Take letters for the users in this file alone, one name a line."),
+      .value(
+        "--token-file <file>", \.tokens,
+        "Let in who shows the token of its user in this file alone: a name and a token on each line."),
       .value("--store <folder>", \.store, "Keep letters in this folder: what was accepted survives this process."),
       .group(\.report),
       .value("--ledger <file>", \.ledger, "Write every connection and every frame to this file, as JSON lines."),
@@ -60,13 +64,14 @@ struct Serve: Command {
     raiseDescriptorLimit()
     do throws(Complaint) {
       let names = try readUsers()
+      let tokens: TokenFile? = if let path = self.tokens { try TokenFile(path) } else { nil }
       let mailbox = try openStore()
       let ledger: Ledger? = if let path = self.ledger { try Ledger(path) } else { nil }
       let security = try server.security()
       let endpoint = try server.endpoint()
       let reporter = try Reporter(report, .server, server: endpoint, isQuiet: isQuiet)
       do throws(TransportError) {
-        try serve(at: endpoint, security, ledger, reporter, names, mailbox)
+        try serve(at: endpoint, security, ledger, reporter, names, tokens, mailbox)
       } catch {
         throw Complaint(error.description, .system)
       }
@@ -96,21 +101,7 @@ struct Serve: Command {
   /// The users that `--users` names; nil without it.
   private func readUsers() throws(Complaint) -> Set<String>? {
     guard let users else { return nil }
-    guard let file = fopen(users, "re") else {
-      throw Complaint("open \(users): \(String(cString: strerror(errno)))", .noInput)
-    }
-    defer { fclose(file) }
-    var bytes: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 65_536)
-    while bytes.count <= Self.longestUsers {
-      let count = fread(&piece, 1, piece.count, file)
-      guard count > 0 else { break }
-      bytes += piece[..<count]
-    }
-    guard bytes.count <= Self.longestUsers, let text = String(validating: bytes, as: UTF8.self) else {
-      throw Complaint("\(users) is not text in UTF-8 of at most 64 MiB", .data)
-    }
-    return Set(text.split(whereSeparator: \.isNewline).map(String.init))
+    return Set(try readText(users).split(whereSeparator: \.isNewline).map(String.init))
   }
 
   private func openStore() throws(Complaint) -> LetterStore? {
@@ -120,11 +111,9 @@ struct Serve: Command {
     }
   }
 
-  private static var longestUsers: Int { 64 << 20 }
-
   private func serve(
     at endpoint: Endpoint, _ security: TLSContext?, _ ledger: Ledger?, _ reporter: Reporter?, _ names: Set<String>?,
-    _ store: LetterStore?
+    _ tokens: TokenFile?, _ store: LetterStore?
   ) throws(TransportError) {
     let loop = try EventLoop()
     var configuration = configuration
@@ -133,6 +122,7 @@ struct Serve: Command {
     let transport = LinuxTransport(
       ForgetfulCore(ServerCore(configuration), memory: faults.memory), loop: loop, tls: security)
     transport.tunesSockets = policy == .race && quirks == .none
+    if let tokens { transport.update { core, _ in core.inner.authenticates = { tokens.admits($0) } } }
     let watcher = ServerWatcher(ledger, reporter)
     if let store { transport.update { store.restore(&$0.inner, $1) } }
     transport.onTurn = { core, now in

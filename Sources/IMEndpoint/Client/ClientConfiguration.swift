@@ -10,6 +10,9 @@ public struct ClientConfiguration: Hashable, Sendable {
   public var secret: DeviceSecret
   /// The name under which others can write to it.
   public var user: String?
+  /// What the server's application wants to see before it lets this client in: at most 4,096 bytes, sent on every connection.
+  /// Without TLS everybody on the way can read it.
+  public var token: [UInt8]?
   /// What everything drawn at random follows from. Clients that start together need different ones.
   public var seed: UInt64
   /// How frames are written.

@@ -342,6 +342,7 @@ extension ClientCore {
       request.identity = configuration.identity
       request.secret = configuration.secret
       request.user = configuration.user
+      request.token = configuration.token
       request.instance = instance
       if configuration.expiry > .zero {
         request.expiry = UInt32(clamping: configuration.expiry.wholeNanoseconds / 1_000_000_000)

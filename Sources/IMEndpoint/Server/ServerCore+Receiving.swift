@@ -80,7 +80,9 @@ extension ServerCore {
           giveUp(link, at: now)
           return all
         }
-        if !links[link].isIntroduced, offset > 0 { links[link].isIntroduced = true }
+        if !links[link].isIntroduced, offset > 0, authenticates == nil || !links[link].sessions.isEmpty {
+          links[link].isIntroduced = true
+        }
         for place in links[link].sessions
         where !sessions[Int(place)].traffic.queues.isEmpty
           || !sessions[Int(place)].traffic.transfers.isEmpty
@@ -177,7 +179,11 @@ extension ServerCore {
       answer(request, header, on: link, at: now)
       return
     }
-    guard let place = find(header.session, on: link) ?? join(header.session, nil, on: link, at: now) else { return }
+    // Where clients have to prove who they are, only a handshake makes a session.
+    guard
+      let place = find(header.session, on: link)
+        ?? (authenticates == nil ? join(header.session, nil, on: link, at: now) : nil)
+    else { return }
     links[link].lastSession = Int32(place)
     switch header.kind {
     case .acknowledgment:
@@ -327,11 +333,13 @@ extension ServerCore {
     let sequence = header.sequence.next
     var reason = configuration.faults.refusal
     if request.version.major != own.major { reason = .version }
-    guard reason == nil, let place = join(header.session, request, on: link, at: now) else {
-      let refusal = HandshakeRefusal(reason ?? .full, version: own)
-      writeControl(
-        HandshakeResponse.refused(refusal).encoded, header.session, sequence, header.version, on: link, at: now)
+    if reason == nil, !mayCome(request, on: link) {
+      refuse(header, .unwelcome, on: link, at: now)
+      if links[link].sessions.isEmpty { close(link) }
       return
+    }
+    guard reason == nil, let place = join(header.session, request, on: link, at: now) else {
+      return refuse(header, reason ?? .full, on: link, at: now)
     }
     if let unsettled = request.unsettled { sessions[place].traffic.settle(unsettled) }
     var offered = configuration.speech.features
@@ -350,6 +358,21 @@ extension ServerCore {
     }
     resendOrphans(place, at: now)
     pump(place, at: now)
+  }
+
+  /// Whether the application lets a client in.
+  private func mayCome(_ request: HandshakeRequest, on link: Int) -> Bool {
+    guard let authenticates else { return true }
+    return authenticates(
+      Credentials(
+        user: request.user, identity: request.identity, token: request.token, remote: links[link].remote))
+  }
+
+  private mutating func refuse(
+    _ header: FrameHeader, _ reason: HandshakeRefusal.Reason, on link: Int, at now: Moment
+  ) {
+    let refusal = HandshakeResponse.refused(HandshakeRefusal(reason, version: configuration.speech.version))
+    writeControl(refusal.encoded, header.session, header.sequence.next, header.version, on: link, at: now)
   }
 
   mutating func writeControl(

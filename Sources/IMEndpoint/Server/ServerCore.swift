@@ -7,6 +7,10 @@
 public struct ServerCore: EndpointCore, Sendable {
   /// What it was made with.
   public let configuration: ServerConfiguration
+  /// Says whether a client may come, called for each of its handshakes; `nil`: everybody may. With it no frame counts that
+  /// comes before an accepted handshake, a refused client is told `unwelcome`, and its connection ends. It is called on the
+  /// transport's thread and must not wait.
+  public var authenticates: (@Sendable (Credentials) -> Bool)?
   /// What it has counted, over all sessions.
   public internal(set) var metrics = EndpointMetrics()
   /// Messages that were refused: they name no user, or one who is not known or for whom too many wait.

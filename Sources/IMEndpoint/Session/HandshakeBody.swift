@@ -10,6 +10,8 @@ struct HandshakeRequest: Equatable, Sendable {
   /// Seconds for which the client wants to be remembered without a connection.
   var expiry: UInt32?
   var user: String?
+  /// What the client shows to be let in.
+  var token: [UInt8]?
   var unsettled: UnsettledNumbers?
 
   /// The body of a frame.
@@ -21,6 +23,7 @@ struct HandshakeRequest: Equatable, Sendable {
     if let instance { TLV.append(.instance, TLV.bigEndian(instance), to: &body) }
     if let expiry { TLV.append(.expiry, TLV.bigEndian(expiry), to: &body) }
     if let user { TLV.append(.user, user.utf8, to: &body) }
+    if let token { TLV.append(.token, token, to: &body) }
     unsettled?.append(to: &body)
     return body
   }
@@ -55,6 +58,9 @@ struct HandshakeRequest: Equatable, Sendable {
     }
     if let range = TLV.value(of: .user, in: body), range.count <= 256 {
       user = body.extracting(range).withUnsafeBytes { String(validating: $0, as: UTF8.self) }
+    }
+    if let range = TLV.value(of: .token, in: body), range.count <= Credentials.longestToken {
+      token = body.extracting(range).withUnsafeBytes { [UInt8]($0) }
     }
     unsettled = UnsettledNumbers(decoding: body)
   }

@@ -6,6 +6,7 @@ final class Clockwork<Core: EndpointCore>: Watcher {
   private var token: TimerWheel.Token?
   private var scheduled: Moment?
   private var isAwake = false
+  private var isStopped = false
 
   init(_ transport: LinuxTransport<Core>) {
     self.transport = transport
@@ -22,6 +23,7 @@ final class Clockwork<Core: EndpointCore>: Watcher {
   }
 
   func stop() {
+    isStopped = true
     if let token { loop.cancel(token) }
     loop.forget(watch)
   }
@@ -36,6 +38,8 @@ final class Clockwork<Core: EndpointCore>: Watcher {
   }
 
   func flush() {
+    // What a turn that ended the transport had asked for is not done any more.
+    if isStopped { return }
     transport.callOnTurn()
     let isDone = transport.carryOut()
     isAwake = false

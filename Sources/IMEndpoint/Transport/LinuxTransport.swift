@@ -70,12 +70,12 @@ public final class LinuxTransport<Core: EndpointCore> {
     }
   }
 
-  /// Stops listening and resets every connection, and tells the core of each: what happens to a server that goes down and
-  /// keeps what it knows. It may listen again.
-  public func drop() {
+  /// Stops listening and resets every connection, and tells the core of each, with a reason: what happens to a server that
+  /// goes down and keeps what it knows, or to a client whose network resets its connections. It may listen again.
+  public func drop(because reason: CloseReason = .requested) {
     listener?.stop()
     listener = nil
-    for channel in channels { channel?.fail(.requested) }
+    for channel in channels { channel?.fail(reason) }
   }
 
   /// Closes everything at once, without a word to the core. The transport is of no use afterwards.

@@ -77,6 +77,8 @@ public struct Tag: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
   public static let membership = Tag(rawValue: 0xf02a)
   /// What proves that a client is the one that its identity names: 16 bytes that no other client ever sees.
   public static let secret = Tag(rawValue: 0xf02b)
+  /// What a client shows to be let in: an application's bytes, at most 4,096.
+  public static let token = Tag(rawValue: 0xf02d)
   /// The name of a file, or of a place.
   public static let name = Tag(rawValue: 0xf010)
   /// A media type, such as `image/jpeg`.
@@ -184,7 +186,7 @@ public enum TLV {
   }
 
   /// Appends a value.
-  static func append(_ tag: Tag, _ value: some Collection<UInt8>, to body: inout [UInt8]) {
+  package static func append(_ tag: Tag, _ value: some Collection<UInt8>, to body: inout [UInt8]) {
     append(head: tag, count: value.count, to: &body)
     body.append(contentsOf: value)
   }
