@@ -37,8 +37,8 @@ package struct ListedConnection: Sendable {
   /// The server's name that the client asks for in TLS, and the version of TLS; `nil` where it is no TLS, or not known.
   package let serverName: String?, tlsVersion: String?
 
-  /// The connection that `report` is of.
-  package init(_ report: borrowing ConnectionReport) {
+  /// The connection that `report` is of; `hello` is the first message of its TLS handshake.
+  package init(_ report: borrowing ConnectionReport, hello: TLSHello? = nil) {
     info = report.info
     firstSeen = report.firstSeen
     lastSeen = report.lastSeen
@@ -58,8 +58,8 @@ package struct ListedConnection: Sendable {
     isDecoded = report.figures != nil
     fates = report.rare.fates
     retries = report.rare.retries
-    serverName = report.tls?.serverName.flatMap { $0.isEmpty ? nil : String($0.prefix(Self.maximumName)) }
-    tlsVersion = report.tls?.versionName
+    serverName = hello?.serverName.flatMap { $0.isEmpty ? nil : String($0.prefix(Self.maximumName)) }
+    tlsVersion = hello?.versionName
   }
 
   /// What it costs of memory, in bytes.

@@ -120,6 +120,12 @@ package final class PairSink<First: EngineSink>: EngineSink {
   }
 
   /// Tells both.
+  package func hello(_ hello: TLSHello, _ connection: ConnectionInfo) {
+    first.hello(hello, connection)
+    other.hello(hello, connection)
+  }
+
+  /// Tells both.
   package func connection(_ report: ConnectionReport) {
     first.connection(report)
     other.connection(report)

@@ -39,6 +39,9 @@ extension Connections {
       let keys = streams.servers.keys
       serverPlan = info.endpoint < UInt32(clamping: keys.count) ? keys[Int(info.endpoint)].plan : nil
     }
+    if flow.pointee.profile == .tls, let hello = streams.hello(of: flow.pointee.serial, isLast: isFinal) {
+      sink.hello(hello, info)
+    }
     sink.connection(
       ConnectionReport(
         info: info, madeAt: clock.now, phase: flow.pointee.phase, reason: flow.pointee.closeReason,
@@ -62,9 +65,7 @@ extension Connections {
         handshake: figures.flatMap { handshakeOutcome($0, flow) }, heartbeats: beats,
         session: flow.pointee.session == .max ? nil : flow.pointee.session, heartbeatsArePings: arePings,
         carrier: streams.carrier(of: flow).map { CarrierReport($0.pointee) },
-        tls: flow.pointee.profile == .tls ? streams.tlsHellos[flow.pointee.serial] : nil, serverPlan: serverPlan,
-        fatalSilence: fatalSilence))
-    if isFinal, flow.pointee.profile == .tls { streams.tlsHellos[flow.pointee.serial] = nil }
+        serverPlan: serverPlan, fatalSilence: fatalSilence))
   }
 
   /// Reports on every connection that is not over, in the order of their places: what is known of them now.

@@ -105,9 +105,6 @@ package struct ConnectionReport {
   package var heartbeatsArePings = false
   /// What its carriers said; `nil` for TCP alone.
   package var carrier: CarrierReport?
-  /// The first message of its TLS handshake; `nil` where it is no TLS, where that message was not captured, and for connections
-  /// beyond the first 4,096 that are open at once.
-  package var tls: TLSHello?
   /// The plan of the server with the index `info.endpoint`: the one that decodes the connection, or, where it failed on its way
   /// to a server that is known, the server's; `nil` for a connection of no server.
   package var serverPlan: UInt8?

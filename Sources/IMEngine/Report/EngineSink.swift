@@ -24,6 +24,9 @@ package protocol EngineSink: ExchangeSink {
   func ping(_ step: PingStep, _ connection: UInt32, sentAt: Timestamp)
   /// A connection was opened, as far as a SYN tells.
   func opened(_ connection: ConnectionInfo, _ at: Timestamp)
+  /// The first message of the TLS handshake of a connection, whose report is next. There is none where that message was not
+  /// captured, and for connections beyond the first 4,096 that are open at once.
+  func hello(_ hello: TLSHello, _ connection: ConnectionInfo)
   /// A connection ended, or is to be reported on.
   func connection(_ report: ConnectionReport)
 
@@ -58,6 +61,8 @@ extension EngineSink {
   package func ping(_ step: PingStep, _ connection: UInt32, sentAt: Timestamp) {}
   /// Nothing.
   package func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
+  /// Nothing.
+  package func hello(_ hello: TLSHello, _ connection: ConnectionInfo) {}
   /// Nothing.
   package func connection(_ report: ConnectionReport) {}
 }

@@ -294,6 +294,12 @@ extension Streams {
     dropUnread(flow)
   }
 
+  /// The first message of the TLS handshake of the connection with this serial number; with `isLast` it is forgotten. It is
+  /// mutating because the compiler would copy the whole stage for a method that is not.
+  mutating func hello(of serial: UInt32, isLast: Bool) -> TLSHello? {
+    isLast ? tlsHellos.removeValue(forKey: serial) : tlsHellos[serial]
+  }
+
   private mutating func dropUnread(_ flow: Ref<Flow>) {
     for side in flow.sides {
       let half = side.half
