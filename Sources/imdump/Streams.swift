@@ -16,7 +16,8 @@ struct Streams: Subcommand {
       ],
       discussion: """
         Retransmissions are TCP's, retries the application's. On a terminal the table has the columns that fit; a file or a pipe \
-        has all of them. With --ranges: the byte ranges of each stream, and TCP events by the rules of Wireshark's analysis.
+        has all of them. With --ranges: the byte ranges of each stream, and TCP events by the rules of Wireshark's analysis. \
+        --json alone prints the objects of --ranges; with --sort, --top, --conn, -Y or -i, those of the list.
         """)
   }
 
@@ -64,7 +65,9 @@ struct Streams: Subcommand {
 
   func perform() throws(UsageError) -> ExitStatus {
     let input = try source.filesOrInterface()
-    let collects = showsRanges || folder != nil
+    // Without a choice, the objects of JSON keep the members that they have always had: ranges, and Wireshark's analysis.
+    let isWhole = options.form == .json && !isChosen && input.interface == nil
+    let collects = showsRanges || folder != nil || isWhole
     let name = folder == nil ? "--ranges" : "--write"
     if options.form == .ecs {
       guard !collects else { throw UsageError(message: "\(name) goes with --format text or json") }

@@ -200,7 +200,7 @@ import Testing
   @Test func listedConnectionsHaveTheDeclaredNames() throws {
     var printed: Set<String> = []
     for path in Self.captures {
-      for line in try Command.run(["streams", "-q", "--json", path]).output.split(separator: "\n") {
+      for line in try Command.run(["streams", "-q", "--json", "--sort", "conn", path]).output.split(separator: "\n") {
         Self.names(try JSONSerialization.jsonObject(with: Data(line.utf8)), "", &printed)
       }
     }

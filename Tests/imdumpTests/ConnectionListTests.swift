@@ -16,7 +16,8 @@ import Testing
   }
 
   private static func rows(_ arguments: String...) throws -> [[String: Any]] {
-    try Store.objects(["streams", "-q", "--json"] + arguments)
+    let chooses = arguments.contains { ["--ranges", "--sort", "--top", "--conn", "-Y"].contains($0) }
+    return try Store.objects(["streams", "-q", "--json"] + (chooses ? [] : ["--sort", "conn"]) + arguments)
   }
 
   private static func number(_ object: [String: Any], _ place: String) -> Int {
@@ -180,11 +181,19 @@ import Testing
 
   // MARK: Choices
 
+  /// Without a choice, JSON has the members that scripts know: byte ranges, and Wireshark's analysis.
+  @Test func withoutAChoiceObjectsKeepTheirMembers() throws {
+    let plain = try Command.run(["streams", "-q", "--json", Self.weak]).output
+    #expect(plain == (try Command.run(["streams", "-q", "--json", "--ranges", Self.weak]).output))
+    let first = try #require(try Store.objects(["streams", "-q", "--json", Self.weak]).first)
+    #expect(first["analysis"] != nil && first["dirs"] != nil && first["first_frame"] as? Int == 1)
+  }
+
   @Test func choicesChoose() throws {
     func numbers(_ arguments: String...) throws -> [Int] {
       try Store.objects(["streams", "-q", "--json", Self.weak] + arguments).map { Self.number($0, "conn") }
     }
-    #expect(try numbers() == Array(1...8))
+    #expect(try numbers("--sort", "conn") == Array(1...8))
     #expect(try numbers("--conn", "3", "--conn", "7") == [3, 7])
     #expect(try numbers("-Y", "end == rst") == [1, 3])
     #expect(try numbers("-Y", "rst_by == s2c") == [3])
@@ -265,8 +274,9 @@ import Testing
       packets += talk.packets
     }
     let path = try folder.file("many.pcap", CaptureBuilder(packets).pcap())
-    let rows = try Self.rows(path, "--mem", "1M")
-    #expect(Set(rows.map { Self.number($0, "conn") }) == Set(1...count) && rows.count == count)
+    let lines = try Command.run(["streams", path, "--format", "csv", "-q", "--mem", "1M"]).output.split(separator: "\n")
+    let listed = lines.compactMap { $0.split(separator: ",").first.flatMap { Int($0) } }
+    #expect(Set(listed) == Set(1...count) && listed.count == count)
     let whole = try Command.run(["streams", path, "--mem", "1M"])
     let numbers = whole.output.split(separator: "\n").compactMap { $0.split(separator: " ").first.flatMap { Int($0) } }
     #expect(Set(numbers) == Set(1...count) && numbers.count == count)

@@ -140,7 +140,7 @@ import Testing
   @Test(
     .timeLimit(.minutes(1)), arguments: clocks.indices,
     [
-      ["stats", "--json", "-q"], ["messages", "--json", "-q"], ["streams", "--json", "-q"],
+      ["stats", "--json", "-q"], ["messages", "--json", "-q"], ["streams", "--json", "--sort", "conn", "-q"],
       ["streams", "--ranges", "--json", "-q"],
       ["--format", "ecs", "--metrics-interval", "1", "-q", "-r"],
       ["check", "--rules", "Samples/alerts/im.yml", "--json", "-q"],

@@ -49,7 +49,7 @@ def check(binary, space, folder, report, is_long):
             report.check("messages, live: %d of %d lines came before the end" % (len(early), len(told)),
                          len(early) >= decided * 0.9)
         elif name == "streams":
-            listed = subprocess.run([binary, "streams", "-q", "--json", SAMPLE], stdout=subprocess.PIPE, text=True)
+            listed = subprocess.run([binary, "streams", "-q", "--json", "--sort", "conn", SAMPLE], stdout=subprocess.PIPE, text=True)
             kept = ("packets", "c2s", "s2c", "messages", "rst_by")
             rows, expected_rows = ({row["client"]: {key: count(row.get(key)) for key in kept} for row in rows}
                                    for rows in (told, objects(listed.stdout)))
