@@ -56,6 +56,7 @@ private final class Sink: EngineSink {
   func reloaded(_ plans: [ProtocolPlan]) {}
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {}
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
+  func hello(_ hello: TLSHello, _ connection: ConnectionInfo) {}
   func connection(_ report: ConnectionReport) {}
   func carrier(_ event: CarrierEvent, _ connection: ConnectionInfo) {}
   func ping(_ step: PingStep, _ connection: UInt32, sentAt: Timestamp) {}

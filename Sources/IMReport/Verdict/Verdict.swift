@@ -1,5 +1,5 @@
 import IMEngine
-package import IMMetrics
+import IMMetrics
 import IMOutput
 import IMWire
 

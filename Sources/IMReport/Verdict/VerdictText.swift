@@ -104,18 +104,27 @@ package struct VerdictText {
     return parts.joined(separator: ", ")
   }
 
-  /// A text in lines of `width` columns, broken between words; a longer word has a line of its own.
+  /// A text in lines of `width` columns, broken between words; a longer word is broken, too.
   private func wrap(_ text: String, _ width: Int) -> [String] {
     var lines: [String] = []
     var line = ""
-    for word in text.split(separator: " ") {
+    for whole in text.split(separator: " ") {
+      var word = String(whole)
+      while cells(word) > width {
+        // A cluster that is wider than a line goes whole.
+        let part = max(1, prefix(word, cells: width).count)
+        if !line.isEmpty { lines.append(line) }
+        lines.append(String(word.prefix(part)))
+        word = String(word.dropFirst(part))
+        line = ""
+      }
       if line.isEmpty {
-        line = String(word)
-      } else if cells(line) + 1 + cells(String(word)) <= width {
+        line = word
+      } else if cells(line) + 1 + cells(word) <= width {
         line += " " + word
       } else {
         lines.append(line)
-        line = String(word)
+        line = word
       }
     }
     return lines + (line.isEmpty ? [] : [line])
