@@ -120,6 +120,18 @@ import Testing
     #expect(run.output.contains("next: imdump messages FILE --lost"), "\(run.output)")
   }
 
+  /// What README shows is what is printed today.
+  @Test func theReadmeShowsIt() throws {
+    let readme = try String(contentsOf: Command.folder.appending(path: "README.md"), encoding: .utf8)
+    let block = try #require(readme.components(separatedBy: "    $ imdump why Samples/tjp-weak-network.pcap\n").last)
+    let shown = block.split(separator: "\n", omittingEmptySubsequences: false).prefix { !$0.isEmpty }.map {
+      $0.dropFirst(4)
+    }
+    let run = try Command.run(
+      ["why", "Samples/tjp-weak-network.pcap"], environment: ["LC_ALL": "C.UTF-8", "TZ": "UTC"])
+    #expect(shown.joined(separator: "\n") + "\n" == run.output)
+  }
+
   // MARK: The end of `imdump FILE`
 
   @Test func aTerminalEndsWithTheVerdict() throws {
