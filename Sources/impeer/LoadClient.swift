@@ -137,10 +137,15 @@ final class LoadClient {
   private func send(
     _ body: [UInt8], _ category: SequenceCategory, _ priority: Priority, _ core: inout ClientCore, _ now: Moment
   ) -> Bool {
-    var body = body
-    if run.isRing { TLV.append(.recipient, Array(run.name(of: run.next(after: number)).utf8), to: &body) }
-    guard (try? core.send(body: body, category: category, priority: priority, in: session, at: now)) != nil else {
-      return false
+    if run.isRing {
+      // As an application sends it: with its place in the order, and kept until it is accepted.
+      guard var message = try? Message(decoding: body) else { return false }
+      message.recipient = run.name(of: run.next(after: number))
+      guard (try? core.send(message, priority: priority, in: session, at: now)) != nil else { return false }
+    } else {
+      guard (try? core.send(body: body, category: category, priority: priority, in: session, at: now)) != nil else {
+        return false
+      }
     }
     accepted.append(now.nanoseconds)
     sent += 1

@@ -186,7 +186,7 @@ public enum TLV {
   }
 
   /// Appends a value.
-  package static func append(_ tag: Tag, _ value: some Collection<UInt8>, to body: inout [UInt8]) {
+  static func append(_ tag: Tag, _ value: some Collection<UInt8>, to body: inout [UInt8]) {
     append(head: tag, count: value.count, to: &body)
     body.append(contentsOf: value)
   }
