@@ -34,6 +34,8 @@ package struct ListedConnection: Sendable {
   package let fates: InlineArray<2, FateCounts>
   /// Retries: further transmissions of a message by its application.
   package let retries: UInt32
+  /// What went wrong, for lists that have the worst first.
+  package let problems: UInt64
   /// The server's name that the client asks for in TLS, and the version of TLS; `nil` where it is no TLS, or not known.
   package let serverName: String?, tlsVersion: String?
 
@@ -60,6 +62,7 @@ package struct ListedConnection: Sendable {
     retries = report.rare.retries
     serverName = hello?.serverName.flatMap { $0.isEmpty ? nil : String($0.prefix(Self.maximumName)) }
     tlsVersion = hello?.versionName
+    problems = Self.problems(report)
   }
 
   /// What it costs of memory, in bytes.
@@ -78,24 +81,12 @@ package struct ListedConnection: Sendable {
     return overflow || sum < 0 ? nil : Nanoseconds(sum)
   }
 
-  /// Messages that were lost, by direction: without an answer, or without an undamaged copy.
-  package func lost(_ direction: Int) -> UInt32 {
-    fates[direction].unanswered &+ fates[direction].damaged
-  }
-
-  /// What went wrong, for lists that have the worst first: four points for a lost or rejected message and for an attempt
-  /// that failed, one for a retry, a gap, a retransmission, or a reset.
-  package var problems: UInt64 {
-    var score = UInt64(retries) + UInt64(gapCount)
-    for direction in 0...1 {
-      score += (UInt64(lost(direction)) + UInt64(fates[direction].rejected)) * 4
-      score += UInt64(segments[direction].retransmissions)
-    }
-    switch reason {
-    case .refused, .timeout: score += 4
-    case .reset: score += 1
-    case .open, .fin, .reused, .evicted: break
-    }
-    return score
+  /// The problem score of a connection's messages, and what TCP alone shows: four points for an attempt that failed, one for a
+  /// retransmission, and where nothing is decoded, one for a gap and for a reset.
+  private static func problems(_ report: borrowing ConnectionReport) -> UInt64 {
+    var score = report.problemScore + UInt64(report.retransmissions)
+    if report.reason == .refused || report.reason == .timeout { score += 4 }
+    guard report.figures == nil else { return score }
+    return score + UInt64(report.gapCount) + (report.reason == .reset ? 1 : 0)
   }
 }

@@ -32,7 +32,7 @@ extension Catalogue {
       one("syns", "syns", "SYNs of the client, retransmissions included") { UInt64($0.synCount) },
       messages("messages", "messages", title: "messages") { UInt64($0.fates[$1].units) },
       messages("lost", "lost messages: without an answer, or without an undamaged copy", title: "lost") {
-        UInt64($0.lost($1))
+        $0.fates[$1].lost
       },
       Row(
         "listed.retries", .count, .report, "retries: further transmissions of a message by its application",
@@ -51,7 +51,7 @@ extension Catalogue {
       },
       each("stream_bytes", "bytes of the stream, delivered or missing", .bytes) { .count($0.streamBytes[$1]) },
       each("messages", "messages") { $0.isDecoded ? .count(UInt64($0.fates[$1].units)) : nil },
-      each("lost", "lost messages") { $0.isDecoded ? .count(UInt64($0.lost($1))) : nil },
+      each("lost", "lost messages") { $0.isDecoded ? .count($0.fates[$1].lost) : nil },
       segments("retransmissions", "TCP retransmissions") { $0.retransmissions },
       segments("timeout_retransmissions", "of them, those after a timeout") { $0.timeouts },
       segments("spurious_retransmissions", "of them, those that the receiver had acknowledged") { $0.spurious },

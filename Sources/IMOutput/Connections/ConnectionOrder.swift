@@ -62,7 +62,7 @@ package enum ConnectionOrder: String, CaseIterable, Sendable {
     case .gaps: return UInt64(row.gapCount)
     case .gapBytes: return row.gapBytes
     case .messages: return row.isDecoded ? sum { UInt64(row.fates[$0].units) } : nil
-    case .lost: return row.isDecoded ? sum { UInt64(row.lost($0)) } : nil
+    case .lost: return row.isDecoded ? sum { row.fates[$0].lost } : nil
     case .retries: return row.isDecoded ? UInt64(row.retries) : nil
     case .rejected: return row.isDecoded ? sum { UInt64(row.fates[$0].rejected) } : nil
     case .problems: return row.problems

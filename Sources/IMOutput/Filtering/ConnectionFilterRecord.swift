@@ -47,7 +47,7 @@ package struct ConnectionFilterRecord: FilterRecord {
     case .gaps: return .unsigned(UInt64(row.gapCount))
     case .gapBytes: return .unsigned(row.gapBytes)
     case .messages: return decoded { UInt64(row.fates[$0].units) }
-    case .lost: return decoded { UInt64(row.lost($0)) }
+    case .lost: return decoded { row.fates[$0].lost }
     case .retries: return row.isDecoded ? .unsigned(UInt64(row.retries)) : nil
     case .rejected: return decoded { UInt64(row.fates[$0].rejected) }
     case .ip, .port, .profile, .sni: return nil

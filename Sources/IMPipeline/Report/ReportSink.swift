@@ -123,7 +123,7 @@ final class ReportSink: EngineSink {
     if report.figures != nil, report.reason == .reset {
       trouble(report.info.serial, report.closedAt ?? report.lastSeen)
     }
-    if WorstConnections.score(report) > 0 { troubledCount += 1 }
+    if report.problemScore > 0 { troubledCount += 1 }
     rows.append((row(report), report.session))
     if rows.count > 4 * Self.maximumRows { cut() }
   }
@@ -139,7 +139,7 @@ final class ReportSink: EngineSink {
     }
     row.retries = UInt64(report.rare.retries)
     row.missed = report.heartbeats.map { UInt64($0.missed) }
-    row.score = WorstConnections.score(report) + (report.isFailure ? 1 : 0)
+    row.score = report.problemScore + (report.isFailure ? 1 : 0)
     return row
   }
 

@@ -1,4 +1,5 @@
 import IMEngine
+import IMMetrics
 import IMOutput
 import IMReport
 import IMWire
@@ -16,7 +17,7 @@ struct SessionTroubles {
   /// How much a session has to show over time.
   private struct Rank {
     var reconnects: UInt64 = 0
-    /// As `WorstConnections.Entry.score`.
+    /// Of its connections, `problemScore`.
     var score: UInt64 = 0
   }
 
@@ -72,7 +73,7 @@ struct SessionTroubles {
   mutating func ended(_ report: ConnectionReport) {
     guard let session = report.session, report.figures != nil else { return }
     if ranks[session] == nil, ranks.count >= Self.limit { forgetTheLeast() }
-    ranks[session, default: Rank()].score += WorstConnections.score(report)
+    ranks[session, default: Rank()].score += report.problemScore
     if report.rare.isReconnect { ranks[session, default: Rank()].reconnects += 1 }
   }
 

@@ -16,7 +16,7 @@ struct TrackedConnection {
   private(set) var messages: UInt64 = 0, lost: UInt64 = 0, unknown: UInt64 = 0, retries: UInt64 = 0
   private(set) var missed: UInt64?
   private(set) var gapBytes: UInt64 = 0
-  /// Its trouble, as `WorstConnections.Entry.score` counts it.
+  /// Its `problemScore`.
   private(set) var score: UInt64 = 0
   /// Its frames.
   var trail = LadderTrail()
