@@ -1,7 +1,7 @@
 /// What one client of a ring has got from the client before it, to be compared with what that one was told.
 struct RingArrivals {
-  /// Which messages have arrived, by their numbers.
-  private var seen: [Bool] = []
+  /// The numbers of the messages that have arrived.
+  private var seen: Set<UInt64> = []
   /// The highest number of each lane: those of different priorities may overtake one another.
   private var highest: [UInt8: UInt64] = [:]
   /// Messages that have arrived, each once.
@@ -20,13 +20,10 @@ struct RingArrivals {
       strange += 1
       return
     }
-    let place = Int(number)
-    while seen.count <= place { seen.append(false) }
-    guard !seen[place] else {
+    guard seen.insert(number).inserted else {
       duplicates += 1
       return
     }
-    seen[place] = true
     count += 1
     if isLate {
       late += 1
@@ -37,7 +34,7 @@ struct RingArrivals {
   }
 
   /// Whether a message has arrived.
-  func has(_ number: UInt64) -> Bool { number < UInt64(seen.count) && seen[Int(number)] }
+  func has(_ number: UInt64) -> Bool { seen.contains(number) }
 }
 
 /// Where the two ends of a ring's messages disagree.

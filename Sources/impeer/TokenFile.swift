@@ -29,7 +29,7 @@ struct TokenFile: Sendable {
     for line in try readText(path).split(whereSeparator: \.isNewline) {
       let parts = line.split(separator: " ", maxSplits: 1).map(String.init)
       guard parts.count == 2, !parts[1].isEmpty else {
-        throw Complaint("\(path): a user's name and a token are wanted on each line", .data)
+        throw Complaint("\(path): expected a user name and a token on each line", .data)
       }
       tokens[parts[0]] = Array(parts[1].utf8)
     }

@@ -10,8 +10,8 @@ public struct ClientConfiguration: Hashable, Sendable {
   public var secret: DeviceSecret
   /// The name under which others can write to it.
   public var user: String?
-  /// What the server's application wants to see before it lets this client in: at most 4,096 bytes, sent on every connection.
-  /// Without TLS everybody on the way can read it.
+  /// The token by which the server's application accepts this client: at most 4,096 bytes, sent on every connection. Without TLS it
+  /// can be read on the way.
   public var token: [UInt8]?
   /// What everything drawn at random follows from. Clients that start together need different ones.
   public var seed: UInt64

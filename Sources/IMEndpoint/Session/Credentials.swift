@@ -1,6 +1,6 @@
 public import IMWire
 
-/// What a client says of itself in a handshake, for an application that decides who may come: see `ServerCore.authenticates`.
+/// The claims of a client in its handshake, by which an application accepts or refuses it; see `ServerCore.authenticates`.
 public struct Credentials: Hashable, Sendable {
   /// The name under which the client wants to be written to.
   public var user: String?
