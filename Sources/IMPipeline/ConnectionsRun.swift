@@ -153,8 +153,11 @@ func printConnections(
     sink.spill = { printer.write($0) }
     if run.isLive { sink.take = { printer.write(live: $0) } }
   }
-  let engine = run.engine([.connections, .lateReports], sink: sink)
+  // Lines of a live list do not wait a minute for what may still come.
+  let engine = run.engine(sink.take == nil ? [.connections, .lateReports] : [.connections], sink: sink)
   let driver = run.driver(engine)
+  // A connection that has ended is listed, though no other packet comes.
+  driver.usesClock = true
   let screen = isScreen ? StatsScreen(output, title: liveTitle(run, "streams")) : nil
   let errors = run.lead(
     driver, hidesProgress: output.isTerminal && sink.take != nil, isOver: { output.error != nil },

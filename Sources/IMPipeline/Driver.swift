@@ -38,6 +38,8 @@ final class Driver {
   private var isOpen = false
   /// Told what happens to an interface, in a line.
   var tell: (String) -> Void = { complain($0) }
+  /// Whether, while a live line is quiet, the wall clock decides what time alone decides, beside what companions want.
+  var usesClock = false
   /// Whether a companion has ended the run.
   private var isEnded = false
   /// Packet time, in minutes, where a companion wants to know of them.
@@ -58,6 +60,9 @@ final class Driver {
     left = input.packetLimit ?? .max
   }
 
+  /// What went wrong with the sources, once they have ended.
+  private(set) var errors: [CaptureError] = []
+
   /// Everything counted by all sources so far.
   var statistics: CaptureStatistics {
     (finishedStatistics + (source.map { [$0.statistics] } ?? [])).reduce(into: CaptureStatistics()) { $0.add($1) }
@@ -75,6 +80,7 @@ final class Driver {
     }
     for companion in companions { do throws(CaptureError) { try companion.ended() } catch { errors.append(error) } }
     engine.finish(at: statistics.latestFilteredOut)
+    self.errors = errors
     return errors
   }
 
@@ -147,7 +153,7 @@ final class Driver {
 
   private func drive(_ source: any PacketSource, _ hooks: Hooks) throws(CaptureError) {
     var failure: CaptureError?
-    let hasClock = input.interface != nil && companions.contains { $0.wantsClock }
+    let hasClock = input.interface != nil && (usesClock || companions.contains { $0.wantsClock })
     if !isOpen { for companion in companions { try companion.opened(source) } }
     if isOpen || confinement != nil {
       try confine()
