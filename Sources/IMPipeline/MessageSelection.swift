@@ -7,16 +7,24 @@ import IMWire
 package struct MessageChoice: Sendable {
   /// Messages that were lost: no answer came, or no copy was undamaged. Heartbeats and control frames are no messages.
   package var lost = false
+  /// Messages that were answered with a refusal.
+  package var rejected = false
   /// Those with more than one copy.
   package var retried = false
   /// Those with a damaged copy.
   package var damaged = false
 
+  /// Lost and rejected messages.
+  package var failed: Bool {
+    get { lost && rejected }
+    set { (lost, rejected) = (newValue, newValue) }
+  }
+
   /// All messages.
   package init() {}
 
   /// Whether nothing is chosen.
-  var isEmpty: Bool { !lost && !retried && !damaged }
+  var isEmpty: Bool { !lost && !rejected && !retried && !damaged }
 }
 
 /// How `imdump messages` puts messages together.
@@ -45,9 +53,11 @@ struct MessageSelection {
   /// Whether the message is wanted.
   func includes(_ record: MessageRecord, _ exchange: Exchange, _ plan: ProtocolPlan) -> Bool {
     if !choice.isEmpty {
-      let isLost = record.role == .message && (exchange.fate == .unanswered || exchange.fate == .damaged)
+      let isMessage = record.role == .message
+      let isLost = isMessage && (exchange.fate == .unanswered || exchange.fate == .damaged)
       let isWanted =
-        (choice.lost && isLost) || (choice.retried && exchange.copies > 1)
+        (choice.lost && isLost) || (choice.rejected && isMessage && exchange.fate == .rejected)
+        || (choice.retried && exchange.copies > 1)
         || (choice.damaged && record.checksums.contains(.bad))
       guard isWanted else { return false }
     }

@@ -138,7 +138,7 @@ struct Capture: Subcommand {
       isatty(STDERR_FILENO) == 1 && input.interface == nil && choices.printsLines && (format ?? .text) == .text
     guard !speech.report.isQuiet, asksVerdict || isUsual && !asksSummary else { return nil }
     var options = WhyOptions()
-    options.isColored = speech.isColored(STDERR_FILENO)
+    options.isColored = speech.isColoured(on: STDERR_FILENO)
     return options
   }
 

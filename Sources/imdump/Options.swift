@@ -172,10 +172,10 @@ struct SpeechOptions: OptionGroup {
   }
 
   /// Whether standard output gets colours: never where NO_COLOR is set or the terminal is dumb.
-  var isColoured: Bool { isColored(STDOUT_FILENO) }
+  var isColoured: Bool { isColoured(on: STDOUT_FILENO) }
 
-  /// Whether what is written to `descriptor` gets colors.
-  func isColored(_ descriptor: Int32) -> Bool {
+  /// The same of what is written to `descriptor`.
+  func isColoured(on descriptor: Int32) -> Bool {
     switch color {
     case .always: return true
     case .never: return false

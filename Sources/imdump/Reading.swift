@@ -72,6 +72,8 @@ struct Messages: Subcommand {
   static var table: [Option<Self>] {
     [
       .flag("--lost", \.choice.lost, "Only messages without an answer, or without an undamaged copy."),
+      .flag("--rejected", \.choice.rejected, "Only messages that were answered with a refusal."),
+      .flag("--failed", \.choice.failed, "Only messages that were lost or rejected."),
       .flag("--retried", \.choice.retried, "Only messages with more than one copy."),
       .flag("--damaged", \.choice.damaged, "Only messages with a damaged copy."),
       .value("--by <what>", \.grouping, "Print one line per session."),

@@ -1,6 +1,7 @@
 import Foundation
 import IMTerminal
 import IMTestSupport
+import IMWire
 import Testing
 
 /// The verdict: `imdump why`, and the last lines of `imdump FILE` on a terminal.
@@ -68,6 +69,77 @@ import Testing
     let headline = try #require(verdict["headline"] as? String)
     let escaped = headline.replacing("'", with: "&#39;")
     #expect(page.contains("<h2 id=\"verdict-h\">\(escaped).</h2>"), "\(headline)")
+  }
+
+  /// The list that a command prints has as many lines as the verdict counts.
+  @Test(arguments: ["smpp-gateway.pcap", "diameter-charging.pcap", "tjp-weak-network.pcap", "goim-room.pcap"])
+  func listsHaveTheirCounts(_ sample: String) throws {
+    let path = Samples.path(sample)
+    let findings = Self.findings(try Self.object(try Command.run(["why", "--json", path]).output))
+    func lines(_ words: String...) throws -> Int {
+      try Command.run(["messages", "-q", path] + words).output.split(separator: "\n").count
+    }
+    func found(_ topic: String) -> Int { (findings[topic]?["count"] as? NSNumber)?.intValue ?? 0 }
+    #expect(try lines("--lost") == found("lost"))
+    #expect(try lines("--rejected") == found("rejected"))
+    #expect(try lines("--failed") == found("lost") + found("rejected"))
+    #expect(try lines("-Y", "heartbeat && fate in {unanswered, damaged}") == found("heartbeats"))
+  }
+
+  // MARK: Levels
+
+  private static func talk() -> (ConversationBuilder, (Int64) -> Timestamp) {
+    let talk = ConversationBuilder(
+      client: Endpoint(address: IPAddress(v4: 0xc000_020a), port: 40_000),
+      server: Endpoint(address: IPAddress(v4: 0xcb00_7105), port: 1_883))
+    return (talk, { Timestamp(milliseconds: 1_760_000_000_000 + $0 * 1_000) })
+  }
+
+  private static func verdict(_ talk: ConversationBuilder) throws -> (level: String, headline: String) {
+    let folder = try Scratch()
+    let path = try folder.file("a.pcap", CaptureBuilder(talk.packets).pcap())
+    let object = try object(try Command.run(["why", "--json", path]).output)
+    return (object["verdict"] as? String ?? "", object["headline"] as? String ?? "")
+  }
+
+  /// Heartbeats alone are read, and good: that is green, and not grey.
+  @Test func heartbeatsAloneAreGood() throws {
+    var (talk, at) = Self.talk()
+    talk.open(at: at(0))
+    talk.send(MQTTPacketBuilder.connect(clientID: "a"), .clientToServer, at: at(1))
+    talk.send(MQTTPacketBuilder.connack(), .serverToClient, at: at(2))
+    for second in [30, 60] as [Int64] {
+      talk.send(MQTTPacketBuilder.packet(12, []), .clientToServer, at: at(second))
+      talk.send(MQTTPacketBuilder.packet(13, []), .serverToClient, at: at(second + 1))
+    }
+    talk.close(.fin(by: .clientToServer), at: at(70))
+    let (level, headline) = try Self.verdict(talk)
+    #expect(level == "good" && headline == "No message asked for an answer: all 2 heartbeats were answered")
+  }
+
+  /// What is still open when the capture ends is pending, and not unknown.
+  @Test func theCaptureMayEndFirst() throws {
+    var (talk, at) = Self.talk()
+    talk.open(at: at(0))
+    talk.send(MQTTPacketBuilder.connect(clientID: "a"), .clientToServer, at: at(1))
+    talk.send(MQTTPacketBuilder.connack(), .serverToClient, at: at(2))
+    talk.send(MQTTPacketBuilder.publish("t", [1], qos: 1, packetID: 7), .clientToServer, at: at(3))
+    let (level, headline) = try Self.verdict(talk)
+    #expect(level == "warning" && headline == "The capture ended before the only message was answered", "\(headline)")
+  }
+
+  /// What a file lacks is said on a terminal, too: a capture that is cut is not green.
+  @Test func aCutFileIsNotGreen() throws {
+    let folder = try Scratch()
+    let cut = try folder.file("cut.pcap", try Samples.bytes("tjp-clean-chat.pcap").dropLast(7))
+    for words in [["why", cut], [cut, "--verdict"]] {
+      let run = try Command.run(words)
+      let text = words[0] == "why" ? run.output : run.errors
+      #expect(text.contains("! In what was read, no message was lost, but not everything could be read"), "\(text)")
+      #expect(run.status == 1)
+    }
+    let empty = try folder.file("empty.pcap", CaptureBuilder([]).pcap())
+    #expect(try Command.run([empty, "--verdict"]).errors.contains("? The capture contains no packets"))
   }
 
   @Test(arguments: [

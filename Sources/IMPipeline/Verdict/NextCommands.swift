@@ -20,9 +20,11 @@ struct NextCommands {
     if let worst = model.worst, !topics.isDisjoint(with: [.lost, .rejected, .retried, .heartbeats]) {
       all.append(command("ladder", ["--conn", "\(worst.connection)"]))
     }
-    if topics.contains(.rejected) { all.append(command("messages", ["-Y", "fate == rejected"])) }
+    if topics.contains(.rejected) { all.append(command("messages", ["--rejected"])) }
     if topics.contains(.retried) { all.append(command("messages", ["--retried"])) }
-    if topics.contains(.heartbeats) { all.append(command("messages", ["-Y", "heartbeat && fate == unanswered"])) }
+    if topics.contains(.heartbeats) {
+      all.append(command("messages", ["-Y", "heartbeat && fate in {unanswered, damaged}"]))
+    }
     if topics.contains(.connections) { all.append(command("streams", [])) }
     if topics.contains(.unknown) { all.append(command("messages", ["-Y", "fate == unknown"])) }
     if verdict.level == .unknown {
@@ -37,7 +39,7 @@ struct NextCommands {
     return Array(all.prefix(3))
   }
 
-  /// What can be done about a capture that nobody wrote down.
+  /// The commands of a live capture, whose packets were not kept.
   private var live: [String] {
     let interface = run.input.interface ?? ""
     let filter = run.input.captureFilter.map { [$0] } ?? []
@@ -48,9 +50,12 @@ struct NextCommands {
   }
 
   private func command(_ name: String, _ options: [String], decodes: Bool = true) -> String {
-    // What the shell has given names for standard input has none here.
-    let files = run.input.files.map { $0 == "-" ? "FILE" : $0 }
-    let same = decodes ? words(run.decode, run.input.captureFilter) : []
+    let input = run.input
+    // Standard input cannot be read again.
+    let files = input.files.map { $0 == "-" ? "FILE" : $0 }
+    let part = input.packetLimit.map { ["-c", "\($0)"] } ?? []
+    let order = input.isInOrder ? ["--in-order"] : []
+    let same = decodes ? part + order + words(run.decode, input.captureFilter) : []
     return "imdump \(name) " + (files + options + same).map(shellWord).joined(separator: " ")
   }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import IMCapture
 import IMEngine
 import IMOutput
@@ -8,6 +9,7 @@ final class VerdictAtEnd: Companion {
   private let run: Run
   private let reading: ReportReading
   private let options: WhyOptions
+  private let output = Output(descriptor: STDERR_FILENO, name: "standard error")
   /// The lines, once the engine has finished.
   private var text = ByteWriter()
 
@@ -26,17 +28,12 @@ final class VerdictAtEnd: Companion {
   }
 
   func finish(_ driver: Driver) {
-    guard driver.engine.totals.packets > 0 else { return }
-    let model = run.verdictModel(reading, driver, reading.metrics(run, driver), [], options.thresholds)
-    let verdict = Verdict(model)
-    VerdictText(
-      width: Output(descriptor: 2, name: "standard error").terminalWidth ?? 80, isASCII: !localeIsUTF8(),
-      isColored: options.isColored
-    ).write(verdict, model, next: NextCommands(run, model).commands(verdict, driver), to: &text)
+    guard !run.hasReadNothing(driver, driver.errors) else { return }
+    RunVerdict(run, driver, reading, options).write(width: output.terminalWidth, withLadder: false, to: &text)
   }
 
   func conclude(_ status: ExitStatus) -> ExitStatus {
-    Output(descriptor: 2, name: "standard error").drain(&text)
+    output.drain(&text)
     return status
   }
 }

@@ -37,17 +37,12 @@ package func runWhy(
   let status = run.conclude(driver, errors, output, summary: false)
   guard !run.hasReadNothing(driver, errors) else { return status }
 
-  let figures = reading.metrics(run, driver)
-  let model = run.verdictModel(reading, driver, figures, errors, options.thresholds)
-  let verdict = Verdict(model)
-  let commands = NextCommands(run, model).commands(verdict, driver)
+  let result = RunVerdict(run, driver, reading, options)
   var out = ByteWriter()
   if options.isJSON {
-    VerdictJSON().write(verdict, model, next: commands, to: &out)
+    result.writeJSON(to: &out)
   } else {
-    let ladder = run.isReadTwice && !run.stopping.stop.isStopped ? run.worstLadder(model) : nil
-    VerdictText(width: output.terminalWidth ?? 80, isASCII: !localeIsUTF8(), isColored: options.isColored)
-      .write(verdict, model, ladder: ladder, next: commands, to: &out)
+    result.write(width: output.terminalWidth, withLadder: true, to: &out)
   }
   output.drain(&out)
   if let error = output.error {
@@ -55,7 +50,8 @@ package func runWhy(
     complain(error.description)
     return .ioError
   }
-  let compared = ComparedFigure.all(figures.total, figures.total)
+  let total = result.model.figures.total
+  let compared = ComparedFigure.all(total, total)
   let failed = options.conditions.filter { condition in
     compared.contains { $0.name == condition.name && condition.holds($0) }
   }
@@ -63,30 +59,48 @@ package func runWhy(
   return failed.isEmpty || status != .success ? status : .fired
 }
 
-extension Run {
-  /// What a verdict on this run is made of.
-  func verdictModel(
-    _ reading: ReportReading, _ driver: Driver, _ figures: RunFigures, _ errors: [CaptureError],
-    _ thresholds: VerdictThresholds
-  ) -> ReportModel {
-    var model = reading.model(self, driver, figures, errors)
-    if let interface = input.interface { model.live = ReportModel.Live(interface: interface, windowSeconds: 0) }
-    if let ledger = Optional(figures.run.summary.ledger), let first = ledger.firstAt, let last = ledger.lastAt {
-      model.live?.covered = (first, last, first)
+/// The verdict on a run that has ended, and what goes with it.
+struct RunVerdict {
+  /// What it is made of.
+  let model: ReportModel
+  private let run: Run
+  private let options: WhyOptions
+  private let verdict: Verdict
+  private let commands: [String]
+
+  /// The verdict on what `reading` has received of `driver`.
+  init(_ run: Run, _ driver: Driver, _ reading: ReportReading, _ options: WhyOptions) {
+    (self.run, self.options) = (run, options)
+    var model = reading.model(run, driver, reading.metrics(run, driver), driver.errors)
+    if let interface = run.input.interface {
+      model.live = ReportModel.Live(interface: interface, windowSeconds: 0)
+      let ledger = model.summary.ledger
+      if let first = ledger.firstAt, let last = ledger.lastAt { model.live?.covered = (first, last, first) }
     }
     model.zone = .local
-    model.thresholds = thresholds
-    return model
+    model.thresholds = options.thresholds
+    self.model = model
+    verdict = Verdict(model)
+    commands = NextCommands(run, model).commands(verdict, driver)
   }
 
-  /// Reads the capture once more for the ladder of the worst message; `nil` where all went well.
-  func worstLadder(_ model: ReportModel) -> Ladder? {
-    guard let worst = model.worst else { return nil }
+  /// Appends it as an object of JSON.
+  func writeJSON(to out: inout ByteWriter) { VerdictJSON().write(verdict, model, next: commands, to: &out) }
+
+  /// Appends it as text, for a terminal of `width` columns; with `withLadder`, a file is read once more for the worst message.
+  func write(width: Int?, withLadder: Bool, to out: inout ByteWriter) {
+    VerdictText(width: width ?? 80, isASCII: !localeIsUTF8(), isColored: options.isColored)
+      .write(verdict, model, ladder: withLadder ? worstLadder : nil, next: commands, to: &out)
+  }
+
+  /// The ladder of the worst message; `nil` where all went well, and where the input can be read only once.
+  private var worstLadder: Ladder? {
+    guard let worst = model.worst, run.isReadTwice, !run.stopping.stop.isStopped else { return nil }
     var plan = LadderPlan()
     plan.from = worst.at
     (plan.limit, plan.lead) = (256, 2)
-    let sink = LadderSink(plans: plans, wanted: [worst.connection: plan])
-    let again = again(over: input)
+    let sink = LadderSink(plans: run.plans, wanted: [worst.connection: plan])
+    let again = run.again(over: run.input)
     // The same tables as before, so that messages and connections have the same numbers. What is wrong with the input was said.
     _ = again.lead(again.driver(again.engine(LadderSink.needs, cost: ReportReading.cost, sink: sink)))
     return sink.collectors[worst.connection]?.ladder

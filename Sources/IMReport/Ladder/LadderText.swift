@@ -1,4 +1,5 @@
 package import IMOutput
+import IMTerminal
 
 /// A ladder as text: the client on the left, the server on the right.
 ///
@@ -46,7 +47,7 @@ package struct LadderText {
   private func text(_ line: LadderLine) -> String {
     let front = padLeft(line.time, timeWidth) + " " + padLeft(line.mark, 4) + "  "
     var label = isASCII ? ascii(line.label) : line.label
-    if width != nil, label.count > arrowWidth - 6 { label = label.prefix(arrowWidth - 7) + (isASCII ? "~" : "…") }
+    if width != nil { label = fit(label, arrowWidth - 6) }
     let remark = line.remark.isEmpty ? "" : "  " + line.remark
     switch line.form {
     case .silence:
@@ -56,7 +57,7 @@ package struct LadderText {
     case .message, .copy, .answer:
       let stroke = line.form == .copy ? signs.dashed : signs.line
       let body = repeated(stroke, width == nil ? 4 : 2) + " " + label + " "
-      let fill = max(1, arrowWidth - 1 - body.count)
+      let fill = max(1, arrowWidth - 1 - cells(body))
       let arrow =
         line.isFromClient
         ? body + repeated(stroke, fill) + signs.right
@@ -68,7 +69,7 @@ package struct LadderText {
   /// Text that comes from traffic commands no terminal.
   private func line(_ text: String, to out: inout ByteWriter) {
     var text = text
-    if let width, text.count > width { text = text.prefix(width - 1) + (isASCII ? "~" : "…") }
+    if let width { text = fit(text, width) }
     while text.last == " " { text.removeLast() }
     text.withUTF8 { out.terminal(UnsafeRawBufferPointer($0), keepsBackslashes: true) }
     out.literal("\n")
@@ -76,6 +77,10 @@ package struct LadderText {
 
   private func ascii(_ text: String) -> String { String(text.map { $0 == "Δ" ? "+" : $0 }) }
   private func repeated(_ sign: String, _ count: Int) -> String { String(repeating: sign, count: max(0, count)) }
-  private func pad(_ text: String, _ width: Int) -> String { text + repeated(" ", width - text.count) }
-  private func padLeft(_ text: String, _ width: Int) -> String { repeated(" ", width - text.count) + text }
+  private func pad(_ text: String, _ width: Int) -> String { text + repeated(" ", width - cells(text)) }
+  private func padLeft(_ text: String, _ width: Int) -> String { repeated(" ", width - cells(text)) + text }
+  /// A text of `width` columns at most, whose end says where something is left out.
+  private func fit(_ text: String, _ width: Int) -> String {
+    cells(text) > width ? prefix(text, cells: width - 1) + (isASCII ? "~" : "…") : text
+  }
 }

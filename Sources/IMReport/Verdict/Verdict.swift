@@ -17,7 +17,7 @@ package struct Verdict: Sendable {
     /// Nothing could be read.
     case unknown
 
-    /// The color that stands for it: `green`, `amber`, `red` or `grey`.
+    /// Its color: `green`, `amber`, `red` or `grey`.
     package var color: String {
       switch self {
       case .good: "green"
@@ -110,28 +110,42 @@ package struct Verdict: Sendable {
       sign = "Messages lost"
       headline =
         "\(grouped(fates.lost)) of \(count(known, "message")) \(Self.were(fates.lost)) lost (\(percent(fates.lost, known)))"
-    case known == 0 && fates.units == 0:
-      let isSilent = findings.has(.heartbeats, .warning)
-      level = isSilent ? .warning : .unknown
-      sign = isSilent ? "Heartbeats lost" : "No messages"
+    case model.summary.ledger.decodedConnections == 0:
+      level = .unknown
+      sign = "Nothing decoded"
       headline = Self.nothing(model)
-    case known == 0:
+    case known == 0 && fates.units > 0:
       level = .warning
-      sign = "Outcome unknown"
       let units = UInt64(fates.units)
-      headline = "The outcome of \(units == 1 ? "the only message" : "all \(grouped(units)) messages") is unknown"
+      let all = units == 1 ? "the only message" : "all \(grouped(units)) messages"
+      (sign, headline) =
+        fates.unknown == 0
+        ? ("Outcome pending", "The capture ended before \(all) \(Self.were(units)) answered")
+        : ("Outcome unknown", "The outcome of \(all) is not known")
     default:
-      let isGood = isWhole && !findings.all.contains { $0.level == .warning }
-      level = isGood ? .good : .warning
-      sign = isGood ? "Nothing lost" : "Needs attention"
-      let answered = known == 1 ? "the only message was answered" : "all \(grouped(known)) messages were answered"
       let phrases = findings.all.filter { $0.level == .warning }.compactMap(\.phrase)
-      let lead =
-        !isWhole
-        ? "In what was read, no message was lost"
-        : fates.unknown > 0 ? "No message is known to be lost" : "No message was lost"
-      headline = phrases.isEmpty ? "\(lead): \(answered)" : "\(lead), but \(Words.list(Array(phrases.prefix(3))))"
+      let isGood = isWhole && phrases.isEmpty
+      level = isGood ? .good : .warning
+      sign = !isGood ? "Needs attention" : known > 0 ? "Nothing lost" : "No messages"
+      let lead = (isWhole ? "" : "In what was read, ") + Self.lead(fates, isWhole)
+      headline =
+        phrases.isEmpty
+        ? lead + Self.answered(known, model.figures.heartbeats.answered)
+        : "\(lead), but \(Words.list(Array(phrases.prefix(3))))"
     }
+  }
+
+  private static func lead(_ fates: FateCounts, _ isWhole: Bool) -> String {
+    guard fates.units > 0 else { return isWhole ? "No message asked for an answer" : "no message asked for an answer" }
+    let no = isWhole ? "No" : "no"
+    return fates.unknown > 0 ? "\(no) message is known to be lost" : "\(no) message was lost"
+  }
+
+  /// What was answered, after a colon: messages, or where there were none, heartbeats.
+  private static func answered(_ messages: UInt64, _ heartbeats: UInt64) -> String {
+    let (count, name) = messages > 0 ? (messages, "message") : (heartbeats, "heartbeat")
+    guard count > 0 else { return "" }
+    return count == 1 ? ": the only \(name) was answered" : ": all \(grouped(count)) \(name)s were answered"
   }
 
   static func were(_ count: UInt64) -> String { count == 1 ? "was" : "were" }
@@ -144,9 +158,6 @@ package struct Verdict: Sendable {
     }
     guard ledger.connections > 0 else {
       return "Nothing was decoded: no TCP connection in \(count(ledger.packets, "packet"))"
-    }
-    guard ledger.decodedConnections == 0 else {
-      return "\(count(ledger.decodedConnections, "connection")) decoded, but no message that expects an answer was seen"
     }
     return
       "Nothing was decoded: \(count(ledger.connections, "TCP connection")), none in a protocol that imdump was told to read"

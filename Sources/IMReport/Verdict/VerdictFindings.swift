@@ -21,11 +21,6 @@ struct VerdictFindings {
     roundTrips()
   }
 
-  /// Whether there is one of `topic` that is as bad as `level`.
-  func has(_ topic: Verdict.Finding.Topic, _ level: Verdict.Level) -> Bool {
-    all.contains { $0.topic == topic && $0.level == level }
-  }
-
   private mutating func add(
     _ topic: Verdict.Finding.Topic, _ level: Verdict.Level?, _ sentences: [String], count: UInt64? = nil,
     of total: UInt64? = nil, causes: [(name: String, count: UInt64)] = []
@@ -188,12 +183,12 @@ struct VerdictFindings {
   private mutating func unread() {
     var sentences = model.errors.map { "not all was read: \($0)" }
     if let interruption = model.summary.capture.interruption { sentences.append(interruption.text) }
-    let isCut = !sentences.isEmpty
     let unseen = model.declared.unseen
+    // What is missing may have held messages that no count has.
+    let isNotable = !sentences.isEmpty || !unseen.isEmpty || model.unread.contains { $0.isNotable }
     if !unseen.isEmpty { sentences.append("missing: \(Words.list(unseen))") }
     sentences += model.unread.map(\.text)
     guard !sentences.isEmpty else { return }
-    let isNotable = isCut || model.unread.contains { $0.isNotable }
     add(.unread, isNotable ? .warning : nil, sentences)
   }
 

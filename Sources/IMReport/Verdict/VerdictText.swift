@@ -104,30 +104,13 @@ package struct VerdictText {
     return parts.joined(separator: ", ")
   }
 
-  /// A text in lines of `width` columns, broken between words; a longer word is broken, too.
+  /// A text in lines of `width` columns.
   private func wrap(_ text: String, _ width: Int) -> [String] {
-    var lines: [String] = []
-    var line = ""
-    for whole in text.split(separator: " ") {
-      var word = String(whole)
-      while cells(word) > width {
-        // A cluster that is wider than a line goes whole.
-        let part = max(1, prefix(word, cells: width).count)
-        if !line.isEmpty { lines.append(line) }
-        lines.append(String(word.prefix(part)))
-        word = String(word.dropFirst(part))
-        line = ""
-      }
-      if line.isEmpty {
-        line = word
-      } else if cells(line) + 1 + cells(word) <= width {
-        line += " " + word
-      } else {
-        lines.append(line)
-        line = word
-      }
+    wrapped(text, cells: width).map { line in
+      var line = line
+      while line.last == " " { line.removeLast() }
+      return String(line)
     }
-    return lines + (line.isEmpty ? [] : [line])
   }
 
   /// A text of `width` columns at most, whose end says where something is left out.

@@ -1,4 +1,4 @@
-/// From which share on what did not go well makes a verdict amber. Each is a share from 0 to 1, and holds above it.
+/// The shares above which what went wrong makes a verdict amber, each from 0 to 1.
 package struct VerdictThresholds: Equatable, Sendable {
   /// What a threshold is about, by the name that `--thresholds` has for it.
   package enum Name: String, CaseIterable, Sendable {
