@@ -153,7 +153,7 @@ let package = Package(
     tests("IMFieldsTests", ["IMFields", "IMProfile", "IMEngine", "IMYAML", "IMWire"]),
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
     tests("IMYAMLTests", ["IMYAML"]),
-    tests("IMProfileTests", ["IMProfile", "IMEngine", "IMYAML", "IMWire"]),
+    tests("IMProfileTests", ["IMProfile", "IMEndpoint", "IMEngine", "IMYAML", "IMWire"]),
     tests("IMInferenceTests", ["IMInference", "IMProfile", "IMEngine"]),
     tests("IMRedactionTests", ["IMRedaction", "IMProfile", "IMEngine", "IMFields", "IMWire"]),
     tests("IMFilterTests", ["IMFilter", "IMWire"]),

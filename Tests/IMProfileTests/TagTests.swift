@@ -1,3 +1,5 @@
+import Foundation
+import IMEndpoint
 import IMEngine
 import Testing
 
@@ -40,6 +42,21 @@ import Testing
         try ProfileCompiler.compile(Self.profile(tags), source: "a.yaml")
       }
       #expect(found.map { "\($0)" } == error)
+    }
+  }
+
+  /// The profile `tjp` names every tag that the library IMEndpoint writes, and hides those that let a client in.
+  @Test func theLibrarysTags() throws {
+    let yaml = try #require(BuiltInProfiles.yaml("tjp"))
+    let plan = try ProfileCompiler.compile(String(decoding: yaml, as: UTF8.self), source: "tjp")
+    #expect(plan.sensitiveTags == [UInt32(IMEndpoint.Tag.secret.rawValue), UInt32(IMEndpoint.Tag.token.rawValue)])
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
+    let source = try String(
+      contentsOf: root.appendingPathComponent("Sources/IMEndpoint/Wire/TLV.swift"), encoding: .utf8)
+    let tags = source.matches(of: #/Tag\(rawValue: 0x([0-9a-f]{4})\)/#).compactMap { UInt32($0.1, radix: 16) }
+    #expect(tags.count > 30, "the declarations of tags have another form")
+    for tag in tags {
+      #expect(plan.tagNames[tag] != nil, "0x\(String(tag, radix: 16)) has no name")
     }
   }
 }
