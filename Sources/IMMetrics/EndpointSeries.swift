@@ -14,8 +14,9 @@ package struct EndpointSeries: Sendable {
   package private(set) var heartbeats = FateSeries()
   /// Requests of the protocol's own handshake that were refused: failed logins. A connection may have several.
   package private(set) var handshakesRefused: UInt64 = 0
-  /// Round trips by Karn's rule, of everything but heartbeats: the samples of `figures.roundTrips`.
-  package private(set) var roundTrips = LatencySeries()
+  /// Round trips by Karn's rule, of everything but heartbeats, by the direction of the message: the samples of
+  /// `figures.roundTripsByDirection`.
+  package private(set) var roundTrips: InlineArray<2, LatencySeries> = [LatencySeries(), LatencySeries()]
 
   /// All zero.
   package init() {}
@@ -29,7 +30,9 @@ package struct EndpointSeries: Sendable {
     case .message: messages.settled(settlement)
     case .acknowledgment, .control, .receipt, .other: control.settled(settlement)
     }
-    if role != .heartbeat, let roundTrip = settlement.roundTrip { roundTrips.record(roundTrip) }
+    if role != .heartbeat, let roundTrip = settlement.roundTrip {
+      roundTrips[Int(settlement.direction.rawValue)].record(roundTrip)
+    }
   }
 
   /// Counts a message that was read `latency` after its first copy.

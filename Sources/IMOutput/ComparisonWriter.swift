@@ -22,11 +22,11 @@ package struct ComparisonWriter {
     }
     let figures = groups.flatMap(\.figures)
     if figures.contains(where: { $0.differs == true }) {
-      out.literal("\n* more than chance explains, at 1 in 1,000; connections are the observations\n")
+      out.literal("\n* significant (p < 0.001); the unit of observation is the connection\n")
     } else if figures.contains(where: { $0.unit != .count && $0.differs != nil }) {
-      out.literal("\nno more than chance explains\n")
+      out.literal("\nno significant difference (p < 0.001)\n")
     } else {
-      out.literal("\ntoo few connections to tell differences from chance: both captures need eight or so\n")
+      out.literal("\ntoo few connections for a significance test: each capture needs about eight\n")
     }
   }
 
@@ -54,11 +54,22 @@ package struct ComparisonWriter {
     }
   }
 
-  /// `rtt_p99 61.000 ms, was 40.000 ms (+52.5 %), more than chance explains`.
+  /// A line for each of `conditions` that holds of `figures`, with the figure of which it does:
+  /// `--fail-on rtt_p99>+10% holds: rtt_p99[c2s] 61.000 ms, was 40.000 ms (+52.5 %)`.
+  package static func failures(_ conditions: [FailCondition], in figures: [ComparedFigure]) -> [String] {
+    conditions.flatMap { condition in
+      condition.failures(in: figures).map { figure in
+        let value = condition.isOfChange ? sentence(figure) : "\(figure.name) is \(text(figure.new, figure.unit))"
+        return "--fail-on \(condition.text) holds: \(value)"
+      }
+    }
+  }
+
+  /// `rtt_p99[c2s] 61.000 ms, was 40.000 ms (+52.5 %), significant (p < 0.001)`.
   package static func sentence(_ figure: ComparedFigure) -> String {
     let change = change(figure)
     return "\(figure.name) \(text(figure.new, figure.unit)), was \(text(figure.old, figure.unit))"
-      + (change.isEmpty ? "" : " (\(change))") + (figure.differs == true ? ", more than chance explains" : "")
+      + (change.isEmpty ? "" : " (\(change))") + (figure.differs == true ? ", significant (p < 0.001)" : "")
   }
 
   // MARK: Parts

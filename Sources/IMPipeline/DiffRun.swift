@@ -41,7 +41,7 @@ package func runDiff(
   if before.endpoints.count > 1 || after.endpoints.count > 1 {
     servers = common.prefix(maximumServers).map { key, one, other in (key, figures(one, other)) }
   }
-  let failed = conditions.filter { condition in all.contains { $0.name == condition.name && condition.holds($0) } }
+  let failed = conditions.filter { !$0.failures(in: all).isEmpty }
   let groups: [ComparisonWriter.Group] =
     [(nil, all)] + servers.map { ("\($0.key.endpoint) \(first.plans[Int($0.key.plan)].name)", $0.figures) }
   var out = ByteWriter()
@@ -53,7 +53,8 @@ package func runDiff(
     // Of two captures without packets there is nothing to tell.
     if let span = after.span ?? before.span {
       let documents = ComparisonDocuments(context: context, plans: first.plans, span: span)
-      documents.write(all, server: nil, failed: failed.map { ($0.name, $0.text) }, to: &lines)
+      let failures = failed.flatMap { condition in condition.failures(in: all).map { ($0.name, condition.text) } }
+      documents.write(all, server: nil, failed: failures, to: &lines)
       for server in servers { documents.write(server.figures, server: server.key, failed: [], to: &lines) }
     }
     output.drain(&lines.writer)
@@ -64,7 +65,7 @@ package func runDiff(
     complain(error.description)
     return .ioError
   }
-  for condition in failed { complain("--fail-on \(condition.text) holds") }
+  for line in ComparisonWriter.failures(failed, in: all) { complain(line) }
   if !failed.isEmpty, status == .success { status = .fired }
   return status
 }

@@ -6,11 +6,12 @@ import IMPipeline
 struct Diff: Subcommand {
   static var about: About {
     About(
-      "diff", "Compare two captures: success, loss, round trips, and what differs by more than chance.",
+      "diff", "Compare two captures: success, loss, round trips, and which differences are significant.",
       usage: ["imdump diff <old> <new> [<options>] [<expression> ...]"],
       discussion: """
         Conditions: NAME, a comparison (> >= < <=) and a limit: of the new value (success<99%, rtt_p95>200ms), or with a sign, \
-        of the change (rtt_p99>+10%, loss>+0.5pp). Exit status: 2 if a condition holds, else 0.
+        of the change (rtt_p99>+10%, loss>+0.5pp). Round trips are of messages of one direction: rtt_p99[c2s] of the client's, \
+        rtt_p99[s2c] of the server's, rtt_p99 of either. Exit status: 2 if a condition holds, else 0.
         """)
   }
 
@@ -55,6 +56,6 @@ extension FailCondition: OptionValue {
   package var word: String? { nil }
   /// The form, and the figures.
   package static var wanted: String {
-    "a condition such as rtt_p99>+10% or success<99%, of \(ComparedFigure.names.joined(separator: ", ")),"
+    "a condition such as rtt_p99>+10%, rtt_p99[c2s]>200ms or success<99%, of \(ComparedFigure.names.joined(separator: ", ")),"
   }
 }

@@ -71,7 +71,7 @@ import Testing
   /// A median that is a fifth higher is marked in nine of ten comparisons of 200 connections; so are 50 connections lost of 200 where 4 were.
   @Test func differencesAreMarked() throws {
     let slower = Self.marks(Capture(), Capture(scale: 1.2), pairs: 40, seed: 12)
-    #expect(slower["rtt_p50", default: 0] >= 36, "\(slower)")
+    #expect(slower["rtt_p50[c2s]", default: 0] >= 36, "\(slower)")
     let lossier = Self.marks(Capture(), Capture(lost: 0.25), pairs: 20, seed: 13)
     #expect(lossier["loss", default: 0] >= 16 && lossier["success", default: 0] >= 16, "\(lossier)")
   }
@@ -124,7 +124,7 @@ import Testing
   @Test func conditionsHold() throws {
     func holds(_ text: String, _ unit: ComparedFigure.Unit, _ old: Double?, _ new: Double?) throws -> Bool {
       let condition = try #require(FailCondition(text), "\(text)")
-      return condition.holds(Self.figure(condition.name, unit, old, new))
+      return !condition.failures(in: [Self.figure(condition.name, unit, old, new)]).isEmpty
     }
     #expect(try holds("rtt_p99>+10%", .milliseconds, 100, 111))
     #expect(try !holds("rtt_p99>+10%", .milliseconds, 100, 110))
@@ -145,6 +145,36 @@ import Testing
     // What is not known holds nothing.
     #expect(try !holds("loss>0%", .ratio, 0, nil))
     #expect(try !holds("rtt_p50>+0%", .milliseconds, nil, 5))
+  }
+
+  /// The server became slower at its own messages only: each direction is judged by itself, and a name without one means either.
+  @Test func directionsAreJudgedApart() throws {
+    func capture(_ up: Int64, _ down: Int64) -> EndpointMetrics {
+      var total = EndpointMetrics()
+      let start = Timestamp(milliseconds: 1_760_000_000_000)
+      for (direction, trip) in [(Direction.clientToServer, up), (.serverToClient, down)] {
+        for message in 0..<10 as Range<UInt32> {
+          let exchange = Exchange(
+            told: .acked, role: 0, direction: direction, id: message, connection: 1, sentAt: start,
+            decidedAt: start.advanced(by: .milliseconds(trip)), copies: 1)
+          total.settled(Settlement(exchange, endpoint: 0), role: .message)
+        }
+      }
+      return total
+    }
+    let figures = ComparedFigure.all(capture(10, 20), capture(10, 60))
+    let medians = figures.filter { $0.baseName == "rtt_p50" }
+    #expect(medians.map(\.name) == ["rtt_p50[c2s]", "rtt_p50[s2c]"])
+    #expect(medians.map(\.old) == [10, 20] && medians.map(\.new) == [10, 60])
+    #expect(figures.filter { $0.baseName == "messages" }.map(\.new) == [20])
+    func failed(_ text: String) throws -> [String] {
+      try #require(FailCondition(text)).failures(in: figures).map(\.name)
+    }
+    #expect(try failed("rtt_p50>+10%") == ["rtt_p50[s2c]"])
+    #expect(try failed("rtt_p50[c2s]>+10%").isEmpty)
+    #expect(try failed("rtt_p50[s2c]>+10%") == ["rtt_p50[s2c]"])
+    #expect(try failed("rtt_p50>5ms") == ["rtt_p50[c2s]", "rtt_p50[s2c]"])
+    #expect(FailCondition("loss[c2s]>1%") == nil && FailCondition("rtt_p50[up]>1ms") == nil)
   }
 
   @Test(arguments: [

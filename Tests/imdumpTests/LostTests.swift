@@ -128,6 +128,9 @@ import Testing
       #expect(own["count"] as? Int == count && abs((own["p50"] as? Int ?? 0) - time) <= time / 1_000, "\(own)")
     }
     let text = try Command.run(["stats", "-q", path]).output
-    #expect(text.contains("round trips: client to server 6 "))
+    let rows = text.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+    for (way, count) in [("c2s", "6"), ("s2c", "5")] {
+      #expect(rows.contains { $0.starts(with: ["203.0.113.5:1883", "mqtt", way, count]) }, "\(text)")
+    }
   }
 }

@@ -115,12 +115,17 @@ import Testing
         #expect(beat("answered") + late == beats["answered"] as? Int)
         #expect(beat("missed") - late == beats["missed"] as? Int)
       }
-      guard let times = figures["rtt_us"] as? [String: Int] else { continue }
-      #expect(text.sum("imdump_rtt_seconds_count", own) == times["count"])
-      for (name, quantile) in [("p50", "0.5"), ("p90", "0.9"), ("p95", "0.95"), ("p99", "0.99"), ("p999", "0.999")] {
-        let labels = own.merging(["quantile": quantile]) { $1 }
-        let value = try #require(text.samples[MetricsText.Series(name: "imdump_run_rtt_seconds", labels: labels)])
-        #expect(Int((value * 1e6).rounded()) == times[name], "\(name)")
+      guard let all = figures["rtt_us"] as? [String: Any] else { continue }
+      #expect(text.sum("imdump_rtt_seconds_count", own) == all["count"] as? Int)
+      for direction in ["client_to_server", "server_to_client"] {
+        guard let times = all[direction] as? [String: Int] else { continue }
+        let way = own.merging(["direction": direction]) { $1 }
+        #expect(text.sum("imdump_rtt_seconds_count", way) == times["count"])
+        for (name, quantile) in [("p50", "0.5"), ("p90", "0.9"), ("p95", "0.95"), ("p99", "0.99"), ("p999", "0.999")] {
+          let labels = way.merging(["quantile": quantile]) { $1 }
+          let value = try #require(text.samples[MetricsText.Series(name: "imdump_run_rtt_seconds", labels: labels)])
+          #expect(Int((value * 1e6).rounded()) == times[name], "\(direction) \(name)")
+        }
       }
     }
   }
@@ -128,20 +133,22 @@ import Testing
   /// The buckets against every round trip of `messages`, counted one by one.
   @Test(arguments: captures) func bucketsCountEveryRoundTrip(_ path: String) throws {
     let text = try Self.metrics(path)
-    var trips: [String: [Int]] = [:]
+    var trips: [[String]: [Int]] = [:]
     // Signs of life, as each protocol calls them.
     let beats = ["heartbeat", "pingreq", "enquire_link", "dwr"]
     for message in try Self.json(["messages", path]) {
       guard let trip = message["rtt_karn_us"] as? Int, let server = message["server"] as? String,
         let type = message["type"] as? String, !beats.contains(type)
       else { continue }
-      trips[server, default: []].append(trip)
+      let isUp = message["dir"] as? String == "c2s"
+      trips[[server, isUp ? "client_to_server" : "server_to_client"], default: []].append(trip)
     }
     let buckets = text.samples.filter { $0.key.name == "imdump_rtt_seconds_bucket" }
     for (series, count) in buckets {
       let endpoint = try #require(series.labels["endpoint"]), bound = try #require(series.labels["le"])
       let limit = bound == "+Inf" ? .infinity : try #require(Double(bound)) * 1e6
-      let below = trips[endpoint, default: []].filter { Double($0) <= limit.rounded() }
+      let direction = try #require(series.labels["direction"])
+      let below = trips[[endpoint, direction], default: []].filter { Double($0) <= limit.rounded() }
       #expect(below.count == Int(count), "\(series)")
     }
     #expect(trips.isEmpty || !buckets.isEmpty)

@@ -51,22 +51,18 @@ extension Catalogue {
     [
       Row(
         "rtt.count", .count, .fate, "round trips measured: messages sent once and answered", json: ["rtt_us.count"],
-        text: [.column(.servers, "round trips"), .compared("round_trips", order: 2)], omitsZero: true
+        omitsZero: true
       ) { server, _, _ in .count(server.roundTrips.count) }
     ]
     + percentiles.map { name, percent in
       Row(
         "rtt.\(name)", .time, .fate, "the round trip that \(percentText(percent)) % do not exceed",
         json: ["rtt_us.\(name)"], rule: name == "p999" ? nil : FigureRule("rtt_\(name)", .roundTrips(percent: percent)),
-        text: [
-          .column(.servers, name == "p999" ? "p99.9" : name, order: 102),
-          .compared("rtt_\(name)", percent: percent, order: 3),
-        ], kind: .gauge
+        kind: .gauge
       ) { server, _, _ in server.roundTrips.percentile(percent).map { .microseconds($0) } }
     } + [
       Row(
-        "rtt.min", .time, .fate, "the shortest round trip", json: ["rtt_us.min"],
-        text: [.column(.servers, "min", order: 101)], kind: .gauge
+        "rtt.min", .time, .fate, "the shortest round trip", json: ["rtt_us.min"], kind: .gauge
       ) { server, _, _ in server.roundTrips.minimum.map { .microseconds($0) } },
       Row("rtt.mean", .time, .fate, "the mean round trip", json: ["rtt_us.mean"], kind: .gauge) { server, _, _ in
         server.roundTrips.mean.map { .mean($0) }
@@ -75,40 +71,43 @@ extension Catalogue {
         server.roundTrips.count == 0 ? nil : .microseconds(server.roundTrips.sum)
       },
       Row(
-        "rtt.max", .time, .fate, "the longest round trip", json: ["rtt_us.max"],
-        text: [.column(.servers, "max ms", order: 103)], kind: .gauge
+        "rtt.max", .time, .fate, "the longest round trip", json: ["rtt_us.max"], kind: .gauge
       ) { server, _, _ in server.roundTrips.maximum.map { .microseconds($0) } },
     ] + roundTripsByDirection
 
-  /// The same of each direction: what a server answers and what its clients answer are two things.
+  /// The same of each direction: what a server answers and what its clients answer are two things. Text and comparisons have these only.
   private static let roundTripsByDirection: [Figure<ServerSnapshot>] =
     [
-      roundTrip("count", .count, "round trips of messages {direction}", FigureText(.roundTrips, "", nil, .always)) {
-        .count($0.count)
-      }
+      roundTrip(
+        "count", .count, "round trips of messages {direction}",
+        [.column(.roundTrips, "count", order: 1), .compared("round_trips", byDirection: true, order: 2)]
+      ) { .count($0.count) }
     ]
     + percentiles.map { name, percent in
       roundTrip(
         name, .time, "the round trip of messages {direction} that \(percentText(percent)) % do not exceed",
-        ["p50", "p95", "p99"].contains(name) ? FigureText(.roundTrips, name, nil, .times("")) : nil
+        [
+          .column(.roundTrips, name == "p999" ? "p99.9" : name, order: 3),
+          .compared("rtt_\(name)", percent: percent, byDirection: true, order: 3),
+        ]
       ) { $0.percentile(percent).map { .microseconds($0) } }
     } + [
-      roundTrip("min", .time, "the shortest round trip of messages {direction}") {
-        $0.minimum.map { .microseconds($0) }
-      },
+      roundTrip(
+        "min", .time, "the shortest round trip of messages {direction}", [.column(.roundTrips, "min", order: 2)]
+      ) { $0.minimum.map { .microseconds($0) } },
       roundTrip("mean", .time, "the mean round trip of messages {direction}") { $0.mean.map { .mean($0) } },
       roundTrip(
-        "max", .time, "the longest round trip of messages {direction}", FigureText(.roundTrips, "max", nil, .times(""))
+        "max", .time, "the longest round trip of messages {direction}", [.column(.roundTrips, "max ms", order: 4)]
       ) { $0.maximum.map { .microseconds($0) } },
     ]
 
   private static func roundTrip(
-    _ name: String, _ unit: FigureUnit, _ help: String, _ text: FigureText? = nil,
+    _ name: String, _ unit: FigureUnit, _ help: String, _ text: [FigureText] = [],
     _ read: @escaping @Sendable (RTTRecorder) -> FigureValue?
   ) -> Figure<ServerSnapshot> {
     Figure(
       "rtt.direction.\(name)", unit, .fate, help, by: [.direction], json: ["rtt_us.{direction}.\(name)"],
-      text: text.map { [$0] } ?? [], kind: unit == .count ? .counter : .gauge
+      text: text, kind: unit == .count ? .counter : .gauge
     ) { server, way, _ in
       let trips = server.metrics.roundTripsByDirection[way]
       return trips.count == 0 ? nil : read(trips)
@@ -399,15 +398,15 @@ extension Catalogue {
       },
       Row(
         "rtt.buckets", .histogram, .fate,
-        "Round trips of everything but heartbeats, excluding what was sent twice before the answer",
-        metric: MetricName("imdump_rtt_seconds", .histogram)
-      ) { server, _, _ in server.series.map { .buckets($0.roundTrips) } },
+        "Round trips of everything but heartbeats, by the direction of the message, excluding what was sent twice before the answer",
+        by: [.direction], metric: MetricName("imdump_rtt_seconds", .histogram)
+      ) { server, way, _ in server.series.map { .buckets($0.roundTrips[way]) } },
       Row(
         "rtt.run", .histogram, .fate,
-        "Round trips of everything but heartbeats: percentiles of the whole run, as imdump stats prints them",
-        metric: MetricName("imdump_run_rtt_seconds", .summary),
+        "Round trips of everything but heartbeats, by the direction of the message: percentiles of the whole run, as imdump stats prints them",
+        by: [.direction], metric: MetricName("imdump_run_rtt_seconds", .summary),
         text: [FigureText(.tiles, "round trip", "round trips", .tile("Round trip"), order: 1)], kind: .gauge
-      ) { server, _, _ in .percentiles(server.roundTrips) },
+      ) { server, way, _ in .percentiles(server.metrics.roundTripsByDirection[way]) },
       Row(
         "heartbeats.rtt", .histogram, .fate, "Round trips of heartbeats: percentiles of the whole run",
         metric: MetricName("imdump_run_heartbeat_rtt_seconds", .summary), kind: .gauge

@@ -5,10 +5,9 @@ package struct FigureText: Sendable {
     // The lines at the end of a run.
     case packets, seen, bytes, profile, evictions
     // The lines of `imdump stats`.
-    case heartbeats, causes, connections, handshakes, reads, roundTrips, traffic, tcp, segments, sequences, issues,
-      problems
+    case heartbeats, causes, connections, handshakes, reads, traffic, tcp, segments, sequences, issues, problems
     // Its tables, and those of `stats --per`, `messages --by session`, `streams`, `streams --ranges` and `diff`.
-    case types, servers, worst, periods, sessions, listed, streams, diff
+    case types, servers, roundTrips, worst, periods, sessions, listed, streams, diff
     // A page's: its tiles, and in its verdict the causes of what was lost, what else went wrong, and what was not seen.
     case tiles, losses, also, unseen
   }
@@ -40,8 +39,8 @@ package struct FigureText: Sendable {
     /// Columns of a table: for the value of the last dimension with a name, or over all of them. A live table cannot wait for its
     /// widest cell, so columns there have a width. `absent` stands where the figure is not known.
     case columns([(value: String?, title: String)], width: Int, absent: String)
-    /// A row of its own, by its name; a percentile of round trips is compared by the ranks of these.
-    case compared(percent: Double?)
+    /// A row of its own, by its name, or one for each direction; a percentile of round trips is compared by the ranks of these.
+    case compared(percent: Double?, byDirection: Bool)
   }
 
   /// Its line or its table.
@@ -76,8 +75,10 @@ package struct FigureText: Sendable {
   }
 
   /// A row of `diff`.
-  package static func compared(_ name: String, percent: Double? = nil, order: Int? = nil) -> FigureText {
-    FigureText(.diff, name, nil, .compared(percent: percent), order: order)
+  package static func compared(
+    _ name: String, percent: Double? = nil, byDirection: Bool = false, order: Int? = nil
+  ) -> FigureText {
+    FigureText(.diff, name, nil, .compared(percent: percent, byDirection: byDirection), order: order)
   }
 
   /// One column.

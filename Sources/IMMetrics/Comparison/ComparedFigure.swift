@@ -12,7 +12,7 @@ package struct ComparedFigure: Sendable {
     case count
   }
 
-  /// Its name, as rules have it.
+  /// Its name, as rules have it; of one direction's, with that behind it: `rtt_p99[c2s]`.
   package let name: String
   /// What its values are.
   package let unit: Unit
@@ -30,6 +30,8 @@ package struct ComparedFigure: Sendable {
     self.differs = differs
   }
 
+  /// Its name without a direction: `rtt_p99`.
+  package var baseName: Substring { name.prefix { $0 != "[" } }
   /// The difference; `nil` where one of the two is not known.
   package var change: Double? { old.flatMap { old in new.map { $0 - old } } }
   /// The difference as a part of the old value; `nil` where that is 0 or one is not known.
@@ -43,36 +45,59 @@ package struct ComparedFigure: Sendable {
     _ old: EndpointMetrics, _ new: EndpointMetrics, _ groups: (old: ConnectionGroups, new: ConnectionGroups)? = nil
   ) -> [ComparedFigure] {
     let (one, other) = (ServerSnapshot(old), ServerSnapshot(new))
-    var both = one.roundTrips
-    both.add(other.roundTrips)
+    let both = [0, 1].map { way in
+      var trips = old.roundTripsByDirection[way]
+      trips.add(new.roundTripsByDirection[way])
+      return trips
+    }
     let connections = groups.map { ($0.old.snapshots, $0.new.snapshots) }
-    return Catalogue.texts(.diff, in: Catalogue.servers).map { figure, text in
-      let unit = Unit(figure.info.unit)
-      var differs: Bool? = unit == .count ? false : nil
-      if unit != .count, let (here, there) = connections {
-        differs = Chance.differs(
-          observations(of: here, figure, text, both), from: observations(of: there, figure, text, both))
+    return Catalogue.texts(.diff, in: Catalogue.servers).flatMap { figure, text in
+      guard case .compared(let percent, let isByDirection) = text.style else { return [ComparedFigure]() }
+      return (isByDirection ? [0, 1] : [nil] as [Int?]).map { way in
+        let unit = Unit(figure.info.unit)
+        func value(_ server: ServerSnapshot) -> Double? {
+          number(way.map { figure.value(server, at: $0) } ?? figure.value(server))
+        }
+        var differs: Bool? = unit == .count ? false : nil
+        if unit != .count, let (here, there) = connections {
+          func observed(_ groups: [ServerSnapshot]) -> [Chance.Observation] {
+            if let percent, let way {
+              return observations(of: groups, way, below: both[way].percentile(percent))
+            }
+            return observations(of: groups, figure)
+          }
+          differs = Chance.differs(observed(here), from: observed(there))
+        }
+        return ComparedFigure(
+          name: text.one + (way.map { suffixes[$0] } ?? ""), unit: unit, old: value(one), new: value(other),
+          differs: differs)
       }
-      return ComparedFigure(
-        name: text.one, unit: unit, old: number(figure.value(one)), new: number(figure.value(other)), differs: differs)
     }
   }
 
-  /// The names of all figures.
-  package static var names: [String] { all(EndpointMetrics(), EndpointMetrics()).map(\.name) }
+  /// What stands behind the name of a figure of one direction.
+  private static let suffixes = ["[c2s]", "[s2c]"]
 
-  /// What groups of connections have of a figure: of a percentile, how many of their round trips are not above that of all round trips
-  /// of both captures. Those that are equal to it count half.
-  private static func observations(
-    of groups: [ServerSnapshot], _ figure: Figure<ServerSnapshot>, _ text: FigureText, _ both: RTTRecorder
-  ) -> [Chance.Observation] {
-    if case .compared(let percent?) = text.style {
-      guard let bound = both.percentile(percent) else { return [] }
-      return groups.map { group in
-        let (below, equal) = group.roundTrips.counts(at: bound)
-        return Chance.Observation(hits: Double(below) + Double(equal) / 2, trials: Double(group.roundTrips.count))
-      }
+  /// The names of all figures, without directions.
+  package static var names: [String] {
+    Catalogue.texts(.diff, in: Catalogue.servers).map(\.text.one)
+  }
+
+  /// How many of each group's round trips of direction `way` are not above `bound`, in microseconds. Those that are equal to it count half.
+  private static func observations(of groups: [ServerSnapshot], _ way: Int, below bound: Int64?) -> [Chance.Observation]
+  {
+    guard let bound else { return [] }
+    return groups.map { group in
+      let trips = group.metrics.roundTripsByDirection[way]
+      let (below, equal) = trips.counts(at: bound)
+      return Chance.Observation(hits: Double(below) + Double(equal) / 2, trials: Double(trips.count))
     }
+  }
+
+  /// The shares that groups of connections have of a figure.
+  private static func observations(
+    of groups: [ServerSnapshot], _ figure: Figure<ServerSnapshot>
+  ) -> [Chance.Observation] {
     return groups.compactMap { group in
       guard case .share(let hits, let trials)? = figure.value(group) else { return nil }
       return Chance.Observation(hits: Double(hits), trials: Double(trials))

@@ -1,4 +1,6 @@
-/// When a comparison of two captures counts as a failure: `rtt_p99>+10%`, `loss>+0.5pp`, `success<99%`, `rtt_p95>=200ms`.
+/// When a comparison of two captures counts as a failure: `rtt_p99>+10%`, `rtt_p99[c2s]>+10%`, `loss>+0.5pp`, `success<99%`.
+///
+/// A figure of round trips without a direction means either: the condition holds if it holds of one of the two.
 package struct FailCondition: Equatable, Sendable {
   private enum Comparison: String, CaseIterable, Sendable {
     // The longer ones first: they begin like the others.
@@ -25,7 +27,7 @@ package struct FailCondition: Equatable, Sendable {
 
   /// The condition as it was written.
   package let text: String
-  /// The figure's name.
+  /// The figure's name, with a direction where it is about one: `rtt_p99`, `rtt_p99[c2s]`.
   package let name: String
   private let comparison: Comparison
   private let limit: Limit
@@ -39,7 +41,7 @@ package struct FailCondition: Equatable, Sendable {
     else { return nil }
     let name = String(compact[..<place])
     let figures = ComparedFigure.all(EndpointMetrics(), EndpointMetrics())
-    guard let figure = figures.first(where: { $0.name == name }),
+    guard let figure = figures.first(where: { Self.isMeant($0, by: name) }),
       let limit = Self.limit(compact[place...].dropFirst(comparison.rawValue.count), figure.unit)
     else { return nil }
     self.name = name
@@ -50,8 +52,17 @@ package struct FailCondition: Equatable, Sendable {
   /// Whether it is about what has changed since another capture.
   package var isOfChange: Bool { if case .value = limit { false } else { true } }
 
+  /// Those of `figures` that it is about and of which it holds: of a figure without a direction, each direction's.
+  package func failures(in figures: [ComparedFigure]) -> [ComparedFigure] {
+    figures.filter { Self.isMeant($0, by: name) && holds($0) }
+  }
+
+  private static func isMeant(_ figure: ComparedFigure, by name: String) -> Bool {
+    figure.name == name || figure.baseName == name
+  }
+
   /// Whether it holds; never where what it is about is not known.
-  package func holds(_ figure: ComparedFigure) -> Bool {
+  private func holds(_ figure: ComparedFigure) -> Bool {
     switch limit {
     case .value(let limit): figure.new.map { comparison.holds($0, limit) } ?? false
     case .change(let limit): figure.change.map { comparison.holds($0, limit) } ?? false

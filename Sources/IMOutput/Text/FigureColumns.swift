@@ -36,10 +36,11 @@ struct FigureColumns<Snapshot> {
   /// How wide each is at least.
   var widths: [Int] { columns.map { max($0.width, $0.title.count) } }
 
-  /// The cells of a row.
-  func cells(_ snapshot: Snapshot) -> [String] {
+  /// The cells of a row; of direction `way`, where they have one.
+  func cells(_ snapshot: Snapshot, way: Int? = nil) -> [String] {
     columns.map { column in
-      let value = column.place.map { column.figure.value(snapshot, at: $0) } ?? column.figure.value(snapshot)
+      let value =
+        (column.place ?? way).map { column.figure.value(snapshot, at: $0) } ?? column.figure.value(snapshot)
       guard let value else { return column.absent }
       if !isGrouped, case .count(let count) = value { return "\(count)" }
       return column.figure.info.unit == .time

@@ -10,7 +10,8 @@ package struct FigureTile {
   /// What it is of, and more.
   package let remark: String
 
-  /// The tiles that `figures` declare, in their order. Round trips have a tile for the first of `percentiles` and one for the others.
+  /// The tiles that `figures` declare, in their order. Round trips have two for each direction: for the first
+  /// of `percentiles`, and for the others.
   @_semantics("optimize.sil.specialize.generic.never")
   static func all<Snapshot>(
     _ figures: [Figure<Snapshot>], _ snapshot: Snapshot, percentiles: [(name: String, percent: Double)] = []
@@ -21,8 +22,15 @@ package struct FigureTile {
     func finish() {
       guard let (figure, text, title) = head else { return }
       let value = figure.value(snapshot)
-      if case .percentiles(let times)? = value {
-        tiles += all(title, figure.info, text, times, percentiles)
+      if case .percentiles? = value {
+        let all = ["c2s", "s2c"].enumerated().compactMap { way, direction -> (String, RTTRecorder)? in
+          guard case .percentiles(let times)? = figure.value(snapshot, at: way), times.count > 0 else { return nil }
+          return (direction, times)
+        }
+        for (direction, times) in all {
+          tiles += tilesOf(title, " " + direction, figure.info, text, times, percentiles)
+        }
+        if all.isEmpty { tiles += tilesOf(title, "", figure.info, text, RTTRecorder(), percentiles) }
         return
       }
       var parts = remark.all
@@ -56,8 +64,8 @@ package struct FigureTile {
     "\(grouped(count)) \(count == 1 ? text.one : text.many)"
   }
 
-  private static func all(
-    _ title: String, _ info: FigureInfo, _ text: FigureText, _ times: RTTRecorder,
+  private static func tilesOf(
+    _ title: String, _ direction: String, _ info: FigureInfo, _ text: FigureText, _ times: RTTRecorder,
     _ percentiles: [(name: String, percent: Double)]
   ) -> [FigureTile] {
     let all = percentiles.map { ($0.name, times.percentile($0.percent).map(Words.length) ?? "–") }
@@ -65,7 +73,7 @@ package struct FigureTile {
     let rest = all.dropFirst(2).map { "\($0.0) \($0.1)" }
     return all.prefix(2).enumerated().map { place, one in
       FigureTile(
-        title: "\(title) \(one.0)", help: info.help, value: one.1,
+        title: "\(title) \(one.0)\(direction)", help: info.help, value: one.1,
         remark: place == 0 || rest.isEmpty ? counted : rest.joined(separator: ", "))
     }
   }

@@ -19,7 +19,7 @@ package struct StatsTextWriter {
       return problems(figures, to: &out)
     }
     endpoints(figures, to: &out)
-    roundTrips(figures.total, to: &out)
+    roundTrips(figures, to: &out)
     heartbeats(figures, to: &out)
     causes(figures.total, to: &out)
     refusals(figures, to: &out)
@@ -37,6 +37,7 @@ package struct StatsTextWriter {
   package func write(live figures: RunFigures, to out: inout ByteWriter) {
     for (i, plan) in figures.summary.plans.enumerated() { types(plan, figures.summary.kinds[i], to: &out) }
     if !figures.endpoints.isEmpty { endpoints(figures, to: &out) }
+    roundTrips(figures, to: &out)
     causes(figures.total, to: &out)
     refusals(figures, to: &out)
     reads(figures.total, to: &out)
@@ -48,6 +49,7 @@ package struct StatsTextWriter {
   package func write(chosen figures: RunFigures, to out: inout ByteWriter) {
     guard !figures.endpoints.isEmpty else { return }
     endpoints(figures, to: &out)
+    roundTrips(figures, to: &out)
     causes(figures.total, to: &out)
     refusals(figures, to: &out)
   }
@@ -66,25 +68,38 @@ package struct StatsTextWriter {
   private func endpoints(_ figures: RunFigures, to out: inout ByteWriter) {
     let columns = FigureColumns(.servers, Catalogue.servers)
     var table = TextTable(["server"] + columns.titles)
-    func row(_ name: String, _ metrics: EndpointMetrics) { table.add([name] + columns.cells(ServerSnapshot(metrics))) }
-    for (key, metrics) in figures.endpoints.prefix(50) {
-      row("\(key.endpoint) \(figures.summary.plans[Int(key.plan)].name)", metrics)
-    }
-    if let others = figures.others { row("other servers", others) }
-    if figures.endpoints.count != 1 { row("all", figures.total) }
+    let left = forEachServer(figures) { name, metrics in table.add([name] + columns.cells(ServerSnapshot(metrics))) }
     table.write(to: &out, width: width)
-    if figures.endpoints.count > 50 { out.text("  and \(figures.endpoints.count - 50) more servers\n") }
+    if left > 0 { out.text("  and \(left) more servers\n") }
     out.literal("\n")
   }
 
-  /// The round trips of each direction, where both have some.
-  private func roundTrips(_ metrics: EndpointMetrics, to out: inout ByteWriter) {
-    guard metrics.roundTripsByDirection[0].count > 0, metrics.roundTripsByDirection[1].count > 0 else { return }
-    let server = ServerSnapshot(metrics)
-    let parts = Self.ways.enumerated().map { way, name in
-      "\(name) " + FigureWords.parts(.roundTrips, Catalogue.servers, server, way: way).joined(separator: " ")
+  /// Round trips by server and direction: what a server answers and what its clients answer are two things.
+  private func roundTrips(_ figures: RunFigures, to out: inout ByteWriter) {
+    guard figures.total.roundTripsByDirection[0].count + figures.total.roundTripsByDirection[1].count > 0 else {
+      return
     }
-    line("round trips: ", parts, to: &out)
+    let columns = FigureColumns(.roundTrips, Catalogue.servers)
+    var table = TextTable(["round trips", ""] + columns.titles)
+    let left = forEachServer(figures) { name, metrics in
+      let server = ServerSnapshot(metrics)
+      for (way, direction) in ["c2s", "s2c"].enumerated() where metrics.roundTripsByDirection[way].count > 0 {
+        table.add([name, direction] + columns.cells(server, way: way))
+      }
+    }
+    table.write(to: &out, width: width)
+    if left > 0 { out.text("  and \(left) more servers\n") }
+    out.literal("\n")
+  }
+
+  /// Calls `body` with the first fifty servers, the others and the run, and gives how many are left out.
+  private func forEachServer(_ figures: RunFigures, _ body: (String, EndpointMetrics) -> Void) -> Int {
+    for (key, metrics) in figures.endpoints.prefix(50) {
+      body("\(key.endpoint) \(figures.summary.plans[Int(key.plan)].name)", metrics)
+    }
+    if let others = figures.others { body("other servers", others) }
+    if figures.endpoints.count != 1 { body("all", figures.total) }
+    return max(0, figures.endpoints.count - 50)
   }
 
   private func heartbeats(_ figures: RunFigures, to out: inout ByteWriter) {

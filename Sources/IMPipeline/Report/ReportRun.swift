@@ -92,10 +92,8 @@ private struct ReportRun {
     }
     // Without an old capture there are values, and no changes.
     let figures = model.comparison?.figures ?? ComparedFigure.all(first.total, first.total)
-    let failed = conditions.filter { condition in
-      figures.contains { $0.name == condition.name && condition.holds($0) }
-    }
-    for condition in failed { complain("--fail-on \(condition.text) holds") }
+    let failed = ComparisonWriter.failures(conditions, in: figures)
+    for line in failed { complain(line) }
     return failed.isEmpty || status != .success ? status : .fired
   }
 

@@ -51,11 +51,8 @@ package func runWhy(
     return .ioError
   }
   let total = result.model.figures.total
-  let compared = ComparedFigure.all(total, total)
-  let failed = options.conditions.filter { condition in
-    compared.contains { $0.name == condition.name && condition.holds($0) }
-  }
-  for condition in failed { complain("--fail-on \(condition.text) holds") }
+  let failed = ComparisonWriter.failures(options.conditions, in: ComparedFigure.all(total, total))
+  for line in failed { complain(line) }
   return failed.isEmpty || status != .success ? status : .fired
 }
 

@@ -73,12 +73,12 @@ enum VerdictSection {
     Page.paragraph(
       changed.isEmpty
         ? figures.contains { $0.unit != .count && $0.differs != nil }
-          ? "Nothing differs by more than chance explains."
+          ? "No significant difference (p < 0.001)."
           : "There are too few connections to tell differences from chance."
-        : "By more than chance explains, at 1 in 1,000, these differ: \(changed.joined(separator: ", ")).", &page)
+        : "Significant differences (p < 0.001): \(changed.joined(separator: ", ")).", &page)
     let table = TableWriter([
       .init(name: "figure", isNumber: false), .init(name: "old", isNumber: true), .init(name: "new", isNumber: true),
-      .init(name: "change", isNumber: true), .init(name: "more than chance", isNumber: false),
+      .init(name: "change", isNumber: true), .init(name: "significant", isNumber: false),
     ])
     table.begin("comparison-rows", caption: "The other capture is old, this one is new", &page)
     for figure in figures where figure.old != nil || figure.new != nil {

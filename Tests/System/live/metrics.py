@@ -130,9 +130,9 @@ def scraped(binary, space, folder, report):
         report.equal("up, at worst", query(space.far, "min_over_time(up[10s])"), [1])
         report.equal("packets dropped, as Prometheus has it",
                      query(space.far, 'imdump_capture_packets_dropped_total{by="kernel"}'), [0])
-        interpolated = query(space.far, "histogram_quantile(0.95, sum by (le) (imdump_rtt_seconds_bucket))")
-        exact = query(space.far, 'imdump_run_rtt_seconds{quantile="0.95"}')
-        counts = query(space.far, "imdump_rtt_seconds_count")
+        interpolated = query(space.far, "histogram_quantile(0.95, sum by (le) (imdump_rtt_seconds_bucket{direction=\"client_to_server\"}))")
+        exact = query(space.far, 'imdump_run_rtt_seconds{direction="client_to_server",quantile="0.95"}')
+        counts = query(space.far, 'imdump_rtt_seconds_count{direction="client_to_server"}')
         bounds = sorted(float(line.split(',le="')[1].split('"')[0]) for line in fetch(space.far).split("\n")
                         if line.startswith("imdump_rtt_seconds_bucket"))
         for accept, name in (("", "text"), (OPEN_METRICS, "OpenMetrics")):
