@@ -32,6 +32,7 @@ struct Serve: Command {
   var users: String?
   var tokens: String?
   var store: String?
+  var sync = StoreSync.full
   var report = ReportOptions()
   var ledger: String?
   var isJSON = false
@@ -52,6 +53,9 @@ struct Serve: Command {
         "--token-file <file>", \.tokens,
         "Let in who shows the token of its user in this file alone: a name and a token on each line."),
       .value("--store <folder>", \.store, "Keep letters in this folder: what was accepted survives this process."),
+      .value(
+        "--store-sync <when>", \.sync,
+        "When a letter is on the disk: full, before it is acknowledged; normal, some time later."),
       .group(\.report),
       .value("--ledger <file>", \.ledger, "Write every connection and every frame to this file, as JSON lines."),
       .flag("--json", \.isJSON, "Print what was counted as one JSON object at the end."),
@@ -106,7 +110,7 @@ struct Serve: Command {
 
   private func openStore() throws(Complaint) -> LetterStore? {
     guard let store else { return nil }
-    do throws(MailboxError) { return try LetterStore(folder: store) } catch {
+    do throws(MailboxError) { return try LetterStore(folder: store, sync: sync == .full ? .full : .normal) } catch {
       throw Complaint(error.description, .cannotCreate)
     }
   }

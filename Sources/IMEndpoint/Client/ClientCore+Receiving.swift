@@ -108,6 +108,9 @@ extension ClientCore {
         let number = UInt32(truncatingIfNeeded: TLV.number(body, range))
         wasRead(SequenceNumber(rawValue: number), in: place, at: now)
       }
+      if let range = TLV.value(of: .namedReceipts, in: body) {
+        for entry in NamedReceipts.decoded(body, range) { came(entry, in: place, at: now) }
+      }
     default:
       if let arrival = sessions[place].traffic.arrivedPiece(
         header, body, limit: configuration.largestBody, keepsBytes: true)
@@ -204,6 +207,20 @@ extension ClientCore {
     } else if let id = sessions[place].traffic.reads.message(sequence) {
       tell(id, sessions[place].id, .delivered)
     }
+  }
+
+  /// Something became of a message, which is called by its name: its session was forgotten, or it is of an earlier process.
+  private mutating func came(_ entry: NamedReceipts.Entry, in place: Int, at now: Moment) {
+    guard let (id, session) = sentNames.find(entry.name), let own = self.place(of: session) else {
+      tell(.earlier(inbox.add(entry, session: sessions[place].id)))
+      return
+    }
+    if let waiting = sessions[own].traffic.pending.find(id) {
+      release(sessions[own].traffic.pending[waiting], heardOn: 8, at: now)
+      sessions[own].traffic.pending.remove(waiting)
+      metrics.messagesAcknowledged += 1
+    }
+    tell(id, session, entry.isRead ? .read : .delivered)
   }
 
   /// The server says that a message will not arrive.

@@ -312,6 +312,7 @@ extension ServerCore {
       answered(pending.body.count, pending.carriers, of: place, after: roundTrip, at: now)
     }
     sessions[place].traffic.pending.remove(entry)
+    if pending.kind == .receipt { paid(pending.body, Int(sessions[place].device)) }
     if pending.kind == .data { accepted(pending.id, sequence, place, at: now) }
   }
 
@@ -357,6 +358,7 @@ extension ServerCore {
       tell(.handshake(id(place), .agreed(version, common)))
     }
     resendOrphans(place, at: now)
+    payOwed(place, at: now)
     pump(place, at: now)
   }
 

@@ -43,9 +43,11 @@ public struct ServerCore: EndpointCore, Sendable {
   var waitingBytes = 0
   /// The users in each group.
   var groups: [String: Set<String>] = [:]
-  /// The first of the letters that a letter to a group was taken in with, and what is known of those.
-  var groupLetters: [MessageID: MessageID] = [:]
-  var groupReceipts: [MessageID: GroupReceipts] = [:]
+  /// Messages to groups that not all have.
+  var groupLog = GroupLog()
+  /// Receipts that wait for senders who are away, and those that were forgotten.
+  var owedReceipts = 0
+  var droppedReceipts: UInt64 = 0
   /// Bytes of large messages that have not come in full.
   var incomingBytes = 0
   var stallsSoughtAt = Moment(nanoseconds: .min)
