@@ -238,7 +238,7 @@ public final class SQLiteMailbox {
     MailboxError(operation: operation, reason: sqlite3_errmsg(database).map { String(cString: $0) } ?? "no memory")
   }
 
-  private func execute(_ text: String) throws(MailboxError) {
+  func execute(_ text: String) throws(MailboxError) {
     guard sqlite3_exec(database, text, nil, nil, nil) == SQLITE_OK else { throw problem("store") }
   }
 

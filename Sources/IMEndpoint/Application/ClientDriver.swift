@@ -117,7 +117,7 @@ final class ClientDriver {
   func markRead(_ message: IncomingMessage) -> Result<Void, SendError> {
     let session = session(message.kind)
     return transport.update { core, now in
-      Result { () throws(SendError) in 
+      Result { () throws(SendError) in
         let origin = message.device.map {
           MessageOrigin(device: $0, number: message.number, milliseconds: message.sentAt)
         }

@@ -98,18 +98,11 @@ extension ClientCore {
         metrics.duplicatesReceived += 1
         return
       }
-      if let range = TLV.value(of: .delivered, in: body) {
-        for start in stride(from: range.lowerBound, to: range.upperBound - 3, by: 4) {
-          let number = UInt32(truncatingIfNeeded: TLV.number(body, start..<start + 4))
-          wasDelivered(SequenceNumber(rawValue: number), in: place, at: now)
-        }
-      }
-      if let range = TLV.value(of: .readReceipt, in: body), range.count == 4 {
-        let number = UInt32(truncatingIfNeeded: TLV.number(body, range))
-        wasRead(SequenceNumber(rawValue: number), in: place, at: now)
-      }
-      if let range = TLV.value(of: .namedReceipts, in: body) {
-        for entry in NamedReceipts.decoded(body, range) { came(entry, in: place, at: now) }
+      // Earlier versions compressed long ones.
+      if header.compression == 1, let inflated = Deflate.inflated(body) {
+        receipts(inflated.span.bytes, in: place, at: now)
+      } else {
+        receipts(body, in: place, at: now)
       }
     default:
       if let arrival = sessions[place].traffic.arrivedPiece(
@@ -123,6 +116,22 @@ extension ClientCore {
         return
       }
       arrived(header, body, place, on: link, at: now)
+    }
+  }
+
+  private mutating func receipts(_ body: RawSpan, in place: Int, at now: Moment) {
+    if let range = TLV.value(of: .delivered, in: body) {
+      for start in stride(from: range.lowerBound, to: range.upperBound - 3, by: 4) {
+        let number = UInt32(truncatingIfNeeded: TLV.number(body, start..<start + 4))
+        wasDelivered(SequenceNumber(rawValue: number), in: place, at: now)
+      }
+    }
+    if let range = TLV.value(of: .readReceipt, in: body), range.count == 4 {
+      let number = UInt32(truncatingIfNeeded: TLV.number(body, range))
+      wasRead(SequenceNumber(rawValue: number), in: place, at: now)
+    }
+    if let range = TLV.value(of: .namedReceipts, in: body) {
+      for entry in NamedReceipts.decoded(body, range) { came(entry, in: place, at: now) }
     }
   }
 

@@ -53,7 +53,8 @@ extension ClientCore {
   /// Tells the other end that the message with this number has been read. With the message's origin, and its group, the receipt
   /// finds the sender also where the server has forgotten this session.
   public mutating func markRead(
-    _ sequence: SequenceNumber, in session: SessionID, origin: MessageOrigin? = nil, group: String? = nil, at now: Moment
+    _ sequence: SequenceNumber, in session: SessionID, origin: MessageOrigin? = nil, group: String? = nil,
+    at now: Moment
   ) throws(SendError) {
     var body: [UInt8] = []
     TLV.append(.readReceipt, TLV.bigEndian(sequence.rawValue), to: &body)

@@ -104,7 +104,8 @@ struct Traffic: Sendable {
       fullQueues |= 1 << message.priority.rawValue
       throw .queueFull(message.priority)
     }
-    if speech.compresses, message.body.count <= Deflate.largestCount, features.contains(.compression),
+    if message.kind == .data, speech.compresses, message.body.count <= Deflate.largestCount,
+      features.contains(.compression),
       let compressed = Deflate.compressed(message.body)
     {
       message.compression = 1
