@@ -134,6 +134,8 @@ struct Transfers: Sendable {
     case refused
   }
 
+  /// Those that come and are not whole.
+  var incomingCount: Int { incoming.count }
   /// Messages that wait or have no answer.
   var count: Int { outgoing.count { $0.offset == 0 } + open.count }
   var isEmpty: Bool { outgoing.isEmpty && open.isEmpty }

@@ -15,6 +15,8 @@ public struct ServerCore: EndpointCore, Sendable {
   public internal(set) var metrics = EndpointMetrics()
   /// Messages that were refused: they name no user, or one who is not known or for whom too many wait.
   public internal(set) var undeliverable: UInt64 = 0
+  /// Handshakes that were refused, whatever the reason.
+  public internal(set) var handshakesRefused: UInt64 = 0
   /// Sessions that were forgotten to make room for others.
   public internal(set) var sessionsEvicted: UInt64 = 0
   /// Sessions that were forgotten because they had been without a connection for `ServerConfiguration.memory`. A message that
@@ -59,6 +61,8 @@ public struct ServerCore: EndpointCore, Sendable {
   var random: SeededGenerator
   var nextMessage: UInt64 = 1
   var unixOffset: Int64 = 0
+  /// When the core was told the time first.
+  var startedAt: Moment?
   var origins = OriginLog()
   /// What is to be kept, and numbers that have changed.
   var operations: [StoreOperation] = []
