@@ -4,7 +4,7 @@ public enum SendError: Error, Hashable, Sendable {
   case noSession
   /// So many messages of this priority wait already, or so many bytes: `room` tells when to go on.
   case queueFull(Priority)
-  /// No frame can carry a body of so many bytes.
+  /// No body can have so many bytes: 4 GiB and more.
   case tooLong(Int)
 }
 

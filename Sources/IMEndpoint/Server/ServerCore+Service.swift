@@ -20,7 +20,9 @@ extension ServerCore {
       return sessions[place].traffic.hasRoom(body.count, .normal) ? .taken : .noRoom
     }
     guard let target = target(of: body) else { return .refused(.namesNobody) }
-    guard body.count <= OutgoingTransfer.most - Self.addedBytes else { return .refused(.tooLarge) }
+    guard body.count <= min(configuration.largestBody, OutgoingTransfer.most) - Self.addedBytes else {
+      return .refused(.tooLarge)
+    }
     if isTransient(body) { return .taken }
     let device = Int(sessions[place].device)
     // What has come before is acknowledged again, whatever room there is now.
