@@ -97,7 +97,7 @@ import Testing
     }
     #expect(talk.simulation.server.owedReceipts == ServerCore.mostOwed)
     #expect(talk.simulation.server.receiptsLost == 5_000 - UInt64(ServerCore.mostOwed))
-    #expect(talk.simulation.server.devices[device].owed.first?.entry.name.number == 905)
+    #expect(talk.simulation.server.devices[device].owed.all.first?.entry.name.number == 905)
   }
 
   @Test func theOldestMessagesToGroupsGoAndAreCounted() throws {

@@ -30,13 +30,23 @@ struct OriginLog: Sendable {
   static var limit: Int { 65_536 }
 
   mutating func note(_ id: MessageID, _ from: SentFrom) {
-    if slots.isEmpty { slots = Array(repeating: nil, count: Self.limit) }
-    slots[Int(truncatingIfNeeded: id.rawValue) & (Self.limit - 1)] = (id, from)
+    while true {
+      if !slots.isEmpty {
+        let slot = Int(truncatingIfNeeded: id.rawValue) & (slots.count - 1)
+        if slots[slot] == nil || slots.count >= Self.limit {
+          slots[slot] = (id, from)
+          return
+        }
+      }
+      let old = slots
+      slots = Array(repeating: nil, count: max(64, old.count * 2))
+      for case let entry? in old { slots[Int(truncatingIfNeeded: entry.id.rawValue) & (slots.count - 1)] = entry }
+    }
   }
 
   func origin(of id: MessageID) -> SentFrom? {
     guard !slots.isEmpty else { return nil }
-    let slot = slots[Int(truncatingIfNeeded: id.rawValue) & (Self.limit - 1)]
+    let slot = slots[Int(truncatingIfNeeded: id.rawValue) & (slots.count - 1)]
     return slot?.id == id ? slot?.from : nil
   }
 

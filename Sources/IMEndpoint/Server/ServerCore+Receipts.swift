@@ -1,10 +1,53 @@
 internal import IMWire
 
-/// A receipt that waits for its sender, who is away.
-struct OwedReceipt: Sendable {
-  var entry: NamedReceipts.Entry
-  /// The session that it was sent in; it goes out anew when that is gone.
-  var session: SessionID?
+/// Receipts that wait for one sender, in the order they came, each once. Each costs the same, however many there are.
+struct OwedReceipts: Sendable {
+  private struct Waiting: Sendable {
+    var order: UInt64
+    /// The session that it was sent in; it goes out anew when that is gone.
+    var session: SessionID?
+  }
+
+  private var waiting: [NamedReceipts.Entry: Waiting] = [:]
+  /// Entries in their order; those that do not wait any more are passed over.
+  private var line = FIFOQueue<(entry: NamedReceipts.Entry, order: UInt64)>(keeping: 64)
+  private var nextOrder: UInt64 = 0
+
+  var count: Int { waiting.count }
+  var isEmpty: Bool { waiting.isEmpty }
+  /// All of them, in their order, with the session that each was sent in.
+  var all: [(entry: NamedReceipts.Entry, session: SessionID?)] {
+    var all: [(entry: NamedReceipts.Entry, session: SessionID?)] = []
+    for place in 0..<line.count {
+      guard let (entry, order) = line[place], let known = waiting[entry], known.order == order else { continue }
+      all.append((entry, known.session))
+    }
+    return all
+  }
+
+  func contains(_ entry: NamedReceipts.Entry) -> Bool { waiting[entry] != nil }
+
+  mutating func append(_ entry: NamedReceipts.Entry) {
+    waiting[entry] = Waiting(order: nextOrder)
+    line.append((entry, nextOrder))
+    nextOrder += 1
+    guard line.count > 64 + 2 * waiting.count else { return }
+    line.filter { [waiting] in waiting[$0.entry]?.order == $0.order }
+  }
+
+  mutating func popFirst() -> NamedReceipts.Entry? {
+    while let (entry, order) = line.popFirst() {
+      guard waiting[entry]?.order == order else { continue }
+      waiting[entry] = nil
+      return entry
+    }
+    return nil
+  }
+
+  /// Whether it waited.
+  mutating func remove(_ entry: NamedReceipts.Entry) -> Bool { waiting.removeValue(forKey: entry) != nil }
+
+  mutating func note(_ entry: NamedReceipts.Entry, sentIn session: SessionID) { waiting[entry]?.session = session }
 }
 
 /// Receipts: told in the session that a message came in, or by the message's name where that session is gone.
@@ -71,22 +114,22 @@ extension ServerCore {
   mutating func owe(_ from: SentFrom, isRead: Bool, at now: Moment) {
     guard from.name.number > 0, let device = place(of: from.device), case .client = devices[device].peer else { return }
     let entry = NamedReceipts.Entry(name: from.name, isRead: isRead)
-    guard !devices[device].owed.contains(where: { $0.entry == entry }) else { return }
+    guard !devices[device].owed.contains(entry) else { return }
     if owedReceipts >= Self.mostOwedInAll, devices[device].owed.isEmpty {
       droppedReceipts += 1
       return
     }
     while devices[device].owed.count >= Self.mostOwed || owedReceipts >= Self.mostOwedInAll {
-      guard let first = devices[device].owed.first else { break }
+      guard let first = devices[device].owed.popFirst() else { break }
       droppedReceipts += 1
-      devices[device].owed.removeFirst()
       owedReceipts -= 1
-      keep(first.entry, isOwed: false, device)
+      keep(first, isOwed: false, device)
     }
-    devices[device].owed.append(OwedReceipt(entry: entry))
+    devices[device].owed.append(entry)
     owedReceipts += 1
     keep(entry, isOwed: true, device)
-    if let session = devices[device].sessions.first(where: { mayTell(Int($0)) }) { payOwed(Int(session), at: now) }
+    guard let session = devices[device].sessions.first(where: { mayTell(Int($0)) }).map({ id(Int($0)) }) else { return }
+    if informed.last != session { informed.append(session) }
   }
 
   private func mayTell(_ place: Int) -> Bool {
@@ -107,10 +150,10 @@ extension ServerCore {
   mutating func payOwed(_ place: Int, at now: Moment) {
     let device = Int(sessions[place].device)
     guard !devices[device].owed.isEmpty, mayTell(place) else { return }
-    var part: [Int] = []
-    for index in devices[device].owed.indices {
-      if let session = devices[device].owed[index].session, self.place(of: session) != nil { continue }
-      part.append(index)
+    var part: [NamedReceipts.Entry] = []
+    for (entry, session) in devices[device].owed.all {
+      if let session, self.place(of: session) != nil { continue }
+      part.append(entry)
       guard part.count == NamedReceipts.most else { continue }
       guard tell(part, of: device, in: place, at: now) else { return }
       part = []
@@ -118,12 +161,12 @@ extension ServerCore {
     if !part.isEmpty { _ = tell(part, of: device, in: place, at: now) }
   }
 
-  private mutating func tell(_ part: [Int], of device: Int, in place: Int, at now: Moment) -> Bool {
+  private mutating func tell(_ part: [NamedReceipts.Entry], of device: Int, in place: Int, at now: Moment) -> Bool {
     var body: [UInt8] = []
-    TLV.append(.namedReceipts, NamedReceipts.encoded(part.map { devices[device].owed[$0].entry }), to: &body)
+    TLV.append(.namedReceipts, NamedReceipts.encoded(part), to: &body)
     // What the queue has no room for goes out when its client is back again.
     guard (try? accept(.receipt, body, .normal, .normal, place, at: now)) != nil else { return false }
-    for index in part { devices[device].owed[index].session = id(place) }
+    for entry in part { devices[device].owed.note(entry, sentIn: id(place)) }
     return true
   }
 
@@ -132,11 +175,10 @@ extension ServerCore {
     guard !devices[device].owed.isEmpty else { return }
     let bytes = body.span.bytes
     guard let range = TLV.value(of: .namedReceipts, in: bytes) else { return }
-    let told = Set(NamedReceipts.decoded(bytes, range))
-    let before = devices[device].owed.count
-    devices[device].owed.removeAll { told.contains($0.entry) }
-    owedReceipts -= before - devices[device].owed.count
-    for entry in told { keep(entry, isOwed: false, device) }
+    for entry in NamedReceipts.decoded(bytes, range) where devices[device].owed.remove(entry) {
+      owedReceipts -= 1
+      keep(entry, isOwed: false, device)
+    }
   }
 
   /// A session is forgotten: what its client was to be told there, it is told by name when it is back.
@@ -178,7 +220,7 @@ extension ServerCore {
   mutating func dropOwed(_ device: Int) {
     owedReceipts -= devices[device].owed.count
     droppedReceipts += UInt64(devices[device].owed.count)
-    devices[device].owed = []
+    devices[device].owed = OwedReceipts()
   }
 
   // MARK: after a start

@@ -179,8 +179,13 @@ extension ServerCore {
 
   /// Tells senders what was delivered.
   mutating func inform(at now: Moment) {
-    for session in informed { if let place = place(of: session) { inform(place, at: now) } }
-    informed.removeAll(keepingCapacity: informed.count <= 1_024)
+    let all = informed
+    informed.removeAll(keepingCapacity: all.count <= 1_024)
+    for session in all {
+      guard let place = place(of: session) else { continue }
+      inform(place, at: now)
+      payOwed(place, at: now)
+    }
   }
 
   mutating func inform(_ place: Int, at now: Moment) {

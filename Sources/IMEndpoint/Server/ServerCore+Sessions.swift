@@ -187,6 +187,7 @@ extension ServerCore {
       default: checkDevice(Int(key >> 2), at: now)
       }
     }
+    if !informed.isEmpty { inform(at: now) }
     serveLine(Self.servedAtOnce, at: now)
   }
 

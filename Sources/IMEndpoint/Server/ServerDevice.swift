@@ -74,7 +74,7 @@ struct ServerDevice: Sendable {
   /// Whether it is in the line of those who are to be sent letters.
   var isInLine = false
   /// Receipts for it that came while it was away, and that it has not acknowledged.
-  var owed: [OwedReceipt] = []
+  var owed = OwedReceipts()
   /// Which of its messages have come.
   var conversations: [Conversation: NumberWindow] = [:]
 
