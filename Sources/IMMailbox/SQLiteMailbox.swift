@@ -18,14 +18,26 @@ public struct MailboxError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String { "\(operation): \(reason)" }
 }
 
+/// When what a store keeps is on the disk.
+public enum MailboxSync: String, Sendable, CaseIterable {
+  /// When `apply` returns (`synchronous=FULL`): what was acknowledged survives a power failure.
+  case full
+  /// Some time later (`synchronous=NORMAL`). What was acknowledged survives the end of the process, however it ends; when the
+  /// machine loses power or its system fails, what was kept since the last checkpoint of the log may be gone. The database is
+  /// consistent also then.
+  case normal
+}
+
 /// A server's letters, devices and numbers in a SQLite database: each batch of operations is one transaction, on the disk
-/// when `apply` returns (WAL, `synchronous=FULL`).
+/// when `apply` returns (WAL, `synchronous=FULL`), unless it was opened otherwise.
 public final class SQLiteMailbox {
   private var database: OpaquePointer?
   private var statements: [String: OpaquePointer] = [:]
 
   /// Opens the database in a folder, and makes both where they are missing. No other process may use it meanwhile.
-  public init(folder: String) throws(MailboxError) {
+  ///
+  /// A database of an earlier version is brought up to this one; one of a later version is refused.
+  public init(folder: String, sync: MailboxSync = .full) throws(MailboxError) {
     let path = folder + "/letters.db"
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
     guard sqlite3_open_v2(path, &database, flags, nil) == SQLITE_OK else {
@@ -34,8 +46,25 @@ public final class SQLiteMailbox {
       database = nil
       throw error
     }
-    for statement in Self.preparation { try execute(statement) }
+    for statement in Self.opening(sync) { try execute(statement) }
+    let version = try version()
+    guard version <= Self.version else {
+      throw MailboxError(operation: "open " + path, reason: "a later version has written it")
+    }
+    for statement in Self.tables { try execute(statement) }
+    // Version 1 did not know for whom a sender's own copy is.
+    if version == 1 { try execute("ALTER TABLE letter ADD COLUMN own INTEGER NOT NULL DEFAULT 0") }
+    for statement in Self.closing { try execute(statement) }
   }
+
+  private func version() throws(MailboxError) -> UInt64 {
+    var version: UInt64 = 0
+    try rows("PRAGMA user_version") { version = $0.number(0) }
+    return version
+  }
+
+  /// The version of the tables.
+  private static let version: UInt64 = 2
 
   deinit {
     for statement in statements.values { sqlite3_finalize(statement) }
@@ -43,13 +72,19 @@ public final class SQLiteMailbox {
   }
 
   /// The lock is taken at once and kept: two servers on one folder would each give out what the other does not know of.
-  private static let preparation = [
-    "PRAGMA locking_mode=EXCLUSIVE", "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL",
-    "PRAGMA wal_autocheckpoint=4000", "BEGIN IMMEDIATE",
+  private static func opening(_ sync: MailboxSync) -> [String] {
+    [
+      "PRAGMA locking_mode=EXCLUSIVE", "PRAGMA journal_mode=WAL",
+      "PRAGMA synchronous=\(sync == .full ? "FULL" : "NORMAL")", "PRAGMA wal_autocheckpoint=4000", "BEGIN IMMEDIATE",
+    ]
+  }
+
+  private static let tables = [
     """
     CREATE TABLE IF NOT EXISTS letter(
       id INTEGER PRIMARY KEY, user TEXT NOT NULL, category INTEGER NOT NULL, compressed INTEGER NOT NULL,
-      delivered INTEGER NOT NULL, sender BLOB NOT NULL, body BLOB NOT NULL)
+      delivered INTEGER NOT NULL, sender BLOB NOT NULL, body BLOB NOT NULL,
+      own INTEGER NOT NULL DEFAULT 0)
     """,
     """
     CREATE TABLE IF NOT EXISTS device(
@@ -63,11 +98,19 @@ public final class SQLiteMailbox {
       seen INTEGER NOT NULL, PRIMARY KEY(device, conversation, isGroup, lane)) WITHOUT ROWID
     """,
     "CREATE TABLE IF NOT EXISTS member(groupName TEXT, user TEXT, PRIMARY KEY(groupName, user)) WITHOUT ROWID",
+    """
+    CREATE TABLE IF NOT EXISTS receipt(
+      device BLOB, conversation TEXT, isGroup INTEGER, number INTEGER, isRead INTEGER,
+      PRIMARY KEY(device, conversation, isGroup, number, isRead)) WITHOUT ROWID
+    """,
+  ]
+
+  private static let closing = [
     // Who has written nothing for a day sends nothing again.
     """
     DELETE FROM number WHERE seen < unixepoch() - 86400 AND NOT EXISTS (SELECT 1 FROM device WHERE key = number.device)
     """,
-    "PRAGMA user_version=1", "COMMIT",
+    "PRAGMA user_version=2", "COMMIT",
   ]
 
   // MARK: writing
@@ -89,9 +132,10 @@ public final class SQLiteMailbox {
     switch operation {
     case .put(let letter):
       try run(
-        "INSERT OR REPLACE INTO letter VALUES(?, ?, ?, ?, ?, ?, ?)", .number(letter.id), .text(letter.user),
+        "INSERT OR REPLACE INTO letter VALUES(?, ?, ?, ?, ?, ?, ?, ?)", .number(letter.id), .text(letter.user),
         .number(UInt64(letter.category.rawValue)), .number(letter.isCompressed ? 1 : 0),
-        .number(letter.isDelivered ? 1 : 0), .bytes(letter.sender), .bytes(letter.body))
+        .number(letter.isDelivered ? 1 : 0), .bytes(letter.sender), .bytes(letter.body),
+        .number(letter.skipsSender ? 1 : 0))
     case .delivered(let id): try run("UPDATE letter SET delivered = 1 WHERE id = ?", .number(id))
     case .took(let id, let key): try run("INSERT OR IGNORE INTO taken VALUES(?, ?)", .number(id), .bytes(key))
     case .removed(let id):
@@ -104,6 +148,15 @@ public final class SQLiteMailbox {
     case .forgot(let key):
       try run("DELETE FROM device WHERE key = ?", .bytes(key))
       try run("DELETE FROM taken WHERE device = ?", .bytes(key))
+      try run("DELETE FROM receipt WHERE device = ?", .bytes(key))
+    case .receipt(let receipt, let isOwed):
+      let statement =
+        isOwed
+        ? "INSERT OR IGNORE INTO receipt VALUES(?, ?, ?, ?, ?)"
+        : "DELETE FROM receipt WHERE device = ? AND conversation = ? AND isGroup = ? AND number = ? AND isRead = ?"
+      try run(
+        statement, .bytes(receipt.key), .text(receipt.conversation), .number(receipt.isGroup ? 1 : 0),
+        .number(receipt.number), .number(receipt.isRead ? 1 : 0))
     case .member(let group, let user, let isMember):
       let statement =
         isMember ? "INSERT OR IGNORE INTO member VALUES(?, ?)" : "DELETE FROM member WHERE groupName = ? AND user = ?"
@@ -123,12 +176,12 @@ public final class SQLiteMailbox {
   /// All that was kept.
   public func load() throws(MailboxError) -> StoredState {
     var state = StoredState()
-    try rows("SELECT id, user, category, compressed, delivered, sender, body FROM letter ORDER BY id") { row in
+    try rows("SELECT id, user, category, compressed, delivered, sender, body, own FROM letter ORDER BY id") { row in
       state.letters.append(
         StoredLetter(
           id: row.number(0), user: row.text(1), body: row.bytes(6), isCompressed: row.number(3) != 0,
           category: SequenceCategory(rawValue: UInt8(truncatingIfNeeded: row.number(2))) ?? .normal,
-          sender: row.bytes(5), isDelivered: row.number(4) != 0))
+          sender: row.bytes(5), isDelivered: row.number(4) != 0, skipsSender: row.number(7) != 0))
     }
     try rows("SELECT key, identity, user, expiry, joined FROM device") { row in
       state.devices.append(
@@ -150,6 +203,12 @@ public final class SQLiteMailbox {
           }))
     }
     try rows("SELECT groupName, user FROM member") { row in state.members.append((row.text(0), row.text(1))) }
+    try rows("SELECT device, conversation, isGroup, number, isRead FROM receipt ORDER BY number, isRead") { row in
+      state.receipts.append(
+        StoredReceipt(
+          key: row.bytes(0), conversation: row.text(1), isGroup: row.number(2) != 0, number: row.number(3),
+          isRead: row.number(4) != 0))
+    }
     return state
   }
 
@@ -179,7 +238,7 @@ public final class SQLiteMailbox {
     MailboxError(operation: operation, reason: sqlite3_errmsg(database).map { String(cString: $0) } ?? "no memory")
   }
 
-  private func execute(_ text: String) throws(MailboxError) {
+  func execute(_ text: String) throws(MailboxError) {
     guard sqlite3_exec(database, text, nil, nil, nil) == SQLITE_OK else { throw problem("store") }
   }
 

@@ -287,6 +287,9 @@ final class ChatSession: Watcher {
         let count = last - first + 1
         view.note(
           "\(count) message\(count == 1 ? "" : "s") of \(names[device] ?? peer) \(count == 1 ? "is" : "are") missing")
+      case .earlier(let receipt):
+        let number = receipt.number & (1 << 56 - 1)
+        view.note("message \(number) to \(inbox.conversation(of: receipt)), from before: \(receipt.state)")
       case .room: hasRoom = true
       default: break
       }
@@ -310,7 +313,7 @@ final class ChatSession: Watcher {
     switch content.content {
     case .text(let text):
       view.came(sender, text)
-      try? core.markRead(message.sequence, in: session, at: now)
+      try? core.markRead(message.sequence, in: session, origin: message.origin, group: content.group, at: now)
     case .typing(let isTyping):
       if name == peer { view.isPeerTyping = isTyping }
     case .location(let place): view.came(sender, "is at \(place.name ?? "a place without a name")")
@@ -321,7 +324,7 @@ final class ChatSession: Watcher {
         }
       }
       view.reported(sender, "sent \(media.name ?? "a file") (\(media.bytes.count) bytes)")
-      try? core.markRead(message.sequence, in: session, at: now)
+      try? core.markRead(message.sequence, in: session, origin: message.origin, group: content.group, at: now)
     default: break
     }
   }

@@ -13,6 +13,7 @@ enum Impeer: CommandGroup {
           impeer serve --port 8080                 a server that forwards between users
           impeer chat --name ann --to bob          talk to bob through it
           impeer load --connections 10 --rate 20   messages, and what became of each
+          impeer status 8080                       what that server holds
           impeer script storm.yml                  a scenario with its expectations
 
         The manual: impeer(1).
@@ -22,7 +23,8 @@ enum Impeer: CommandGroup {
 
   static var members: [Member] {
     [
-      .command(Serve.self), .command(Chat.self), .command(Load.self), .command(Script.self), .command(Completion.self),
+      .command(Serve.self), .command(Chat.self), .command(Load.self), .command(Script.self), .command(Status.self),
+      .command(Completion.self),
     ]
   }
 

@@ -8,11 +8,11 @@ final class LetterStore {
   /// Why nothing more is kept, once that is so; then nothing more is acknowledged either.
   private(set) var problem: MailboxError?
 
-  init(folder: String) throws(MailboxError) {
+  init(folder: String, sync: MailboxSync) throws(MailboxError) {
     guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
       throw MailboxError(operation: "make " + folder, reason: String(cString: strerror(errno)))
     }
-    mailbox = try SQLiteMailbox(folder: folder)
+    mailbox = try SQLiteMailbox(folder: folder, sync: sync)
   }
 
   /// Gives a core what was kept.

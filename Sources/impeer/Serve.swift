@@ -32,7 +32,9 @@ struct Serve: Command {
   var users: String?
   var tokens: String?
   var store: String?
+  var sync = StoreSync.full
   var report = ReportOptions()
+  var metrics: String?
   var ledger: String?
   var isJSON = false
   var isQuiet = false
@@ -52,7 +54,11 @@ struct Serve: Command {
         "--token-file <file>", \.tokens,
         "Let in who shows the token of its user in this file alone: a name and a token on each line."),
       .value("--store <folder>", \.store, "Keep letters in this folder: what was accepted survives this process."),
+      .value(
+        "--store-sync <when>", \.sync,
+        "When a letter is on the disk: full, before it is acknowledged; normal, some time later."),
       .group(\.report),
+      .value("--metrics <file>", \.metrics, "Replace this file every 15 seconds with metrics for Prometheus."),
       .value("--ledger <file>", \.ledger, "Write every connection and every frame to this file, as JSON lines."),
       .flag("--json", \.isJSON, "Print what was counted as one JSON object at the end."),
       .flag("-q, --quiet", \.isQuiet, "Do not say where it listens."),
@@ -106,7 +112,7 @@ struct Serve: Command {
 
   private func openStore() throws(Complaint) -> LetterStore? {
     guard let store else { return nil }
-    do throws(MailboxError) { return try LetterStore(folder: store) } catch {
+    do throws(MailboxError) { return try LetterStore(folder: store, sync: sync == .full ? .full : .normal) } catch {
       throw Complaint(error.description, .cannotCreate)
     }
   }
@@ -132,13 +138,22 @@ struct Serve: Command {
     transport.tap = Taps.joined(ledger.map { LedgerTap($0) }, reporter?.tap(client: nil))
     reporter?.metrics = { [unowned transport] in transport.core.inner.metrics }
     let bound = try transport.listen(at: endpoint)
+    let snapshot = { [unowned transport, unowned loop] in
+      transport.core.inner.snapshot(at: Moment(nanoseconds: loop.now))
+    }
+    let status = StatusSocket(loop, port: bound.port, snapshot)
+    if status == nil { complain("no status to ask for: \(String(cString: strerror(errno)))") }
+    let metrics = self.metrics.map { MetricsText($0) }
     if !isQuiet { say("impeer: listening at \(bound)\n", to: 2) }
     while !isInterrupted, store?.problem == nil {
       try loop.turn(longest: 200_000_000)
       reporter?.advance(to: loop.now)
+      metrics?.advance(to: loop.now, snapshot) { transport.core.inner.metrics }
     }
     reporter?.metrics = { [metrics = transport.core.inner.metrics] in metrics }
     if let store { transport.update { store.keep(&$0.inner, $1) } }
+    status?.stop()
+    metrics?.write(snapshot(), transport.core.inner.metrics)
     transport.shutDown()
     if let problem = store?.problem { throw TransportError("store", reason: problem.description) }
     if isJSON { say(watcher.summary(transport.core.inner) + "\n") }

@@ -73,10 +73,12 @@ import Testing
       try simulation.clients[client].send(
         body: [UInt8](repeating: 0, count: 96), priority: .urgent, in: session, at: simulation.moment)
     }
-    #expect(throws: SendError.tooLong(64 * 1_048_576 + 1)) {
+    // No body is too long of itself before its length needs more than four bytes.
+    #expect(throws: SendError.queueFull(.normal)) {
       try simulation.clients[client].send(
         body: [UInt8](repeating: 0, count: 64 * 1_048_576 + 1), in: session, at: simulation.moment)
     }
+    #expect(OutgoingTransfer.most == 4_294_967_295)
     try simulation.clients[client].connect(session, at: simulation.moment)
     simulation.settle(client: client)
     simulation.run(until: 1_005)

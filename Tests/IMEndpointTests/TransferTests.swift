@@ -74,6 +74,72 @@ import Testing
     for count in 0..<200 { _ = IncomingTransfer.Piece(Array(frames[0].1.prefix(count)).span.bytes) }
   }
 
+  /// What a process that died had sent of a message is not taken for the beginning of another.
+  @Test func anotherProcessNamesItsTransfersAnew() throws {
+    func traffic(_ epoch: UInt64) -> Traffic {
+      Traffic(wireID: 1, strategy: SessionStrategy(), major: 1, start: 0, epoch: epoch)
+    }
+    var receiver = Transfers()
+    var numbers: UInt32 = 0
+    var whole: [[UInt8]] = []
+    for (epoch, count) in [(UInt64.max, 3), (77, Int.max)] {
+      let body = Self.noise(100_000, seed: epoch)
+      var sender = traffic(epoch).transfers
+      for id: UInt64 in 1...2 {
+        sender.append(
+          QueuedMessage(
+            id: MessageID(rawValue: id), kind: .data, category: .media, priority: .normal, body: body,
+            acceptedAt: .seconds(1)))
+      }
+      var sent = 0
+      while sent < count, let piece = sender.nextPiece(10_000) {
+        sent += 1
+        numbers += 1
+        let header = FrameHeader(kind: .data, sequence: SequenceNumber(.media, numbers), time: 0, session: 1)
+        let bytes = piece.body.span.bytes
+        let found = IncomingTransfer.Piece(bytes)
+        let part = try #require(found)
+        let arrival = receiver.arrived(header, part, bytes, limit: .max, keepsBytes: true) { _ in true }
+        if case .whole(_, let body) = arrival { whole.append(body) }
+      }
+    }
+    let body = Self.noise(100_000, seed: 77)
+    #expect(whole == [body, body])
+  }
+
+  /// Sizes have 64 bits; what no memory is asked for is counted, whatever it says of itself.
+  @Test func sizesAreWide() {
+    func piece(_ size: UInt64, _ offset: UInt64) -> [UInt8] {
+      var body: [UInt8] = []
+      TLV.append(.transfer, TLV.bigEndian(size) + [0, 3], to: &body)
+      TLV.append(.piece, TLV.bigEndian(UInt64(9)) + TLV.bigEndian(offset), to: &body)
+      TLV.append(.pieceBytes, [1, 2, 3], to: &body)
+      return body
+    }
+    let film: UInt64 = 5 << 30
+    for (size, offset, isThere) in [
+      (film, film - 3, true), (film, film - 2, false), (1 << 48, 0, true), (1 << 48 + 1, 0, false), (.max, .max, false),
+    ] {
+      #expect((IncomingTransfer.Piece(piece(size, offset).span.bytes) != nil) == isThere, "\(size) \(offset)")
+    }
+  }
+
+  /// A server takes as much as it says, and refuses what is longer before it has come.
+  @Test(arguments: [false, true]) func whatIsTakenIsTheServersChoice(isLarge: Bool) throws {
+    let talk = LevelTests.Talk { $0.largestBody = isLarge ? 1 << 20 : 100_000 }
+    let ann = try talk.come("ann")
+    let bob = try talk.come("bob")
+    talk.wait()
+    let before = talk.simulation.bytesOnWire
+    let body = String(decoding: Self.noise(300_000).map { 97 + $0 % 26 }, as: UTF8.self)
+    let id = try talk.say(body, ann, to: "bob")
+    talk.wait(20)
+    #expect(talk.last(ann.0, id) == (isLarge ? .delivered : .failed))
+    #expect(talk.heard[bob.0] == (isLarge ? [body] : nil))
+    if !isLarge { #expect(talk.reasons == [.tooLarge] && talk.simulation.bytesOnWire - before < 100_000) }
+    #expect(talk.simulation.server.incomingBytes == 0)
+  }
+
   /// A piece that says that it lies far behind takes the memory of its bytes.
   @Test func memoryFollowsWhatCame() throws {
     var transfers = Transfers()

@@ -18,7 +18,7 @@ import Testing
 
   @Test func everyOptionAndCommandStandsInThePage() throws {
     let page = try Self.page()
-    #expect(Self.commands.count == 6)
+    #expect(Self.commands.count == 7)
     for command in Self.commands {
       let name = command.path.joined(separator: " ")
       if command.path.count > 1 {

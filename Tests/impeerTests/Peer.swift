@@ -20,10 +20,14 @@ enum Peer {
     .filter { ["ASAN_OPTIONS", "TSAN_OPTIONS", "SWIFT_BACKTRACE"].contains($0.key) }
     .merging(["PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC", "COLUMNS": "80"]) { it, _ in it }
 
-  /// Runs a program to its end.
+  /// Where the command is, for a shell.
+  static var path: String { programs.appending(path: "impeer").path }
+
+  /// Runs a program to its end: one beside the tests, or one that has a path.
   static func run(_ arguments: [String], program: String = "impeer") throws -> Result {
     let run = try Program.run(
-      programs.appending(path: program).path, arguments, environment: environment, folder: folder.path)
+      program.hasPrefix("/") ? program : programs.appending(path: program).path, arguments, environment: environment,
+      folder: folder.path)
     return Result(output: run.output, errors: run.errors, status: run.ending.status)
   }
 

@@ -117,7 +117,12 @@ final class ClientDriver {
   func markRead(_ message: IncomingMessage) -> Result<Void, SendError> {
     let session = session(message.kind)
     return transport.update { core, now in
-      Result { () throws(SendError) in try core.markRead(message.sequence, in: session, at: now) }
+      Result { () throws(SendError) in
+        let origin = message.device.map {
+          MessageOrigin(device: $0, number: message.number, milliseconds: message.sentAt)
+        }
+        try core.markRead(message.sequence, in: session, origin: origin, group: message.group, at: now)
+      }
     }
   }
 
@@ -139,6 +144,10 @@ final class ClientDriver {
     case .failure(let message, _, let reason): events.yield(.failed(message, reason))
     case .gap(_, let device, let first, let last): events.yield(.gap(device, first...last))
     case .read(_, let sequence): events.yield(.read(sequence))
+    case .earlier(let receipt):
+      events.yield(
+        .earlier(
+          to: inbox.conversation(of: receipt), isGroup: receipt.isGroup, number: receipt.number, receipt.state))
     case .gaveUp(let attempts): events.yield(.gaveUp(attempts: attempts))
     case .quality(let quality): events.yield(.quality(quality))
     case .room(let session, let priority): events.yield(.room(kind(session), priority))

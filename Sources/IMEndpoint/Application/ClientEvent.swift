@@ -12,6 +12,9 @@ public enum ClientEvent: Sendable {
   case connection(ConnectionState, DisconnectReason?)
   /// Somebody has read the message with this number. `SentMessage.states` says the same.
   case read(SequenceNumber)
+  /// A message that an earlier process of this client's has sent, to this user or group, was delivered or read. It may be told
+  /// more than once.
+  case earlier(to: String, isGroup: Bool, number: UInt64, MessageState)
   /// The server does not want sessions of this kind: nothing is sent in them until `connect` is called again.
   case refused(SessionKind, HandshakeRefusal)
   /// So many attempts to connect have failed. Nothing more is tried until `connect` is called or the path changes.

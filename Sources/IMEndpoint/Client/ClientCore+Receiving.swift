@@ -98,15 +98,11 @@ extension ClientCore {
         metrics.duplicatesReceived += 1
         return
       }
-      if let range = TLV.value(of: .delivered, in: body) {
-        for start in stride(from: range.lowerBound, to: range.upperBound - 3, by: 4) {
-          let number = UInt32(truncatingIfNeeded: TLV.number(body, start..<start + 4))
-          wasDelivered(SequenceNumber(rawValue: number), in: place, at: now)
-        }
-      }
-      if let range = TLV.value(of: .readReceipt, in: body), range.count == 4 {
-        let number = UInt32(truncatingIfNeeded: TLV.number(body, range))
-        wasRead(SequenceNumber(rawValue: number), in: place, at: now)
+      // Earlier versions compressed long ones.
+      if header.compression == 1, let inflated = Deflate.inflated(body) {
+        receipts(inflated.span.bytes, in: place, at: now)
+      } else {
+        receipts(body, in: place, at: now)
       }
     default:
       if let arrival = sessions[place].traffic.arrivedPiece(
@@ -120,6 +116,22 @@ extension ClientCore {
         return
       }
       arrived(header, body, place, on: link, at: now)
+    }
+  }
+
+  private mutating func receipts(_ body: RawSpan, in place: Int, at now: Moment) {
+    if let range = TLV.value(of: .delivered, in: body) {
+      for start in stride(from: range.lowerBound, to: range.upperBound - 3, by: 4) {
+        let number = UInt32(truncatingIfNeeded: TLV.number(body, start..<start + 4))
+        wasDelivered(SequenceNumber(rawValue: number), in: place, at: now)
+      }
+    }
+    if let range = TLV.value(of: .readReceipt, in: body), range.count == 4 {
+      let number = UInt32(truncatingIfNeeded: TLV.number(body, range))
+      wasRead(SequenceNumber(rawValue: number), in: place, at: now)
+    }
+    if let range = TLV.value(of: .namedReceipts, in: body) {
+      for entry in NamedReceipts.decoded(body, range) { came(entry, in: place, at: now) }
     }
   }
 
@@ -204,6 +216,20 @@ extension ClientCore {
     } else if let id = sessions[place].traffic.reads.message(sequence) {
       tell(id, sessions[place].id, .delivered)
     }
+  }
+
+  /// Something became of a message, which is called by its name: its session was forgotten, or it is of an earlier process.
+  private mutating func came(_ entry: NamedReceipts.Entry, in place: Int, at now: Moment) {
+    guard let (id, session) = sentNames.find(entry.name), let own = self.place(of: session) else {
+      tell(.earlier(inbox.add(entry, session: sessions[place].id)))
+      return
+    }
+    if let waiting = sessions[own].traffic.pending.find(id) {
+      release(sessions[own].traffic.pending[waiting], heardOn: 8, at: now)
+      sessions[own].traffic.pending.remove(waiting)
+      metrics.messagesAcknowledged += 1
+    }
+    tell(id, session, entry.isRead ? .read : .delivered)
   }
 
   /// The server says that a message will not arrive.

@@ -4,7 +4,7 @@ public enum SendError: Error, Hashable, Sendable {
   case noSession
   /// So many messages of this priority wait already, or so many bytes: `room` tells when to go on.
   case queueFull(Priority)
-  /// No frame can carry a body of so many bytes.
+  /// No body can have so many bytes: 4 GiB and more.
   case tooLong(Int)
 }
 
@@ -28,6 +28,8 @@ extension ClientCore {
     let id = try send(body: body, category: message.category, priority: priority, in: session, at: now)
     guard message.isOrdered else { return id }
     numbers.take(conversation)
+    sentNames.note(
+      MessageName(conversation: name, isGroup: conversation.isGroup, number: origin.number), id, session)
     if configuration.isKept {
       kept[id] = KeptMessage(conversation: name, isGroup: conversation.isGroup, number: origin.number)
       operations.append(
@@ -48,10 +50,20 @@ extension ClientCore {
     try accept(.data, body, category, priority, session, at: now)
   }
 
-  /// Tells the other end that the message with this number has been read.
-  public mutating func markRead(_ sequence: SequenceNumber, in session: SessionID, at now: Moment) throws(SendError) {
+  /// Tells the other end that the message with this number has been read. With the message's origin, and its group, the receipt
+  /// finds the sender also where the server has forgotten this session.
+  public mutating func markRead(
+    _ sequence: SequenceNumber, in session: SessionID, origin: MessageOrigin? = nil, group: String? = nil,
+    at now: Moment
+  ) throws(SendError) {
     var body: [UInt8] = []
     TLV.append(.readReceipt, TLV.bigEndian(sequence.rawValue), to: &body)
+    if let origin, MessageOrigin.counter(of: origin.number) > 0, let place = place(of: session),
+      sessions[place].traffic.features.contains(.namedReceipts)
+    {
+      let name = Array((group ?? "").utf8)
+      TLV.append(.readOrigin, origin.device.bytes + TLV.bigEndian(origin.number) + name, to: &body)
+    }
     try accept(.receipt, body, .normal, .normal, session, at: now)
   }
 

@@ -32,6 +32,8 @@ extension ClientCore {
       else { continue }
       kept[id] = KeptMessage(
         conversation: message.conversation, isGroup: message.isGroup, number: message.number)
+      sentNames.note(
+        MessageName(conversation: message.conversation, isGroup: message.isGroup, number: message.number), id, session)
       restored.append((message, id))
     }
     return restored

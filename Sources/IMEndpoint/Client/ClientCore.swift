@@ -68,6 +68,8 @@ public struct ClientCore: EndpointCore, Sendable {
   /// What is to be kept, and the messages that a store keeps.
   var operations: [ClientOperation] = []
   var kept: [MessageID: KeptMessage] = [:]
+  /// What the newest messages are called beyond their sessions.
+  var sentNames = SentNames()
   /// Where messages come from that the application has not taken, by the session and their number there.
   var arrived: [UInt64: (key: IncomingConversation, number: UInt64)] = [:]
   /// The moment of the last call.

@@ -5,7 +5,7 @@
 /// acknowledged when all are there and the message is accepted, and receipts name the message by its number.
 struct OutgoingTransfer: Sendable {
   var message: QueuedMessage
-  /// Its name within the session.
+  /// Its name: no other transfer of the device has it, also none of another session or process.
   var name: UInt64
   /// Bytes that have gone out.
   var offset = 0
@@ -14,8 +14,8 @@ struct OutgoingTransfer: Sendable {
 
   /// Longer bodies go in pieces.
   static var least: Int { 32 << 10 }
-  /// The longest body.
-  static var most: Int { 64 << 20 }
+  /// The longest body: a value in it has a length of four bytes. What a server takes is `ServerConfiguration.largestBody`.
+  static var most: Int { Int(UInt32.max) }
 
   var isDone: Bool { offset >= message.body.count }
 
@@ -56,7 +56,8 @@ struct IncomingTransfer: Sendable {
       else { return nil }
       let size = TLV.number(body, head.lowerBound..<head.lowerBound + 8)
       let offset = TLV.number(body, place.lowerBound + 8..<place.upperBound)
-      guard size <= UInt64(UInt32.max), offset < size, size - offset >= UInt64(bytes.count) else { return nil }
+      // What is larger is no size, and no sum of such sizes overflows.
+      guard size <= 1 << 48, offset < size, size - offset >= UInt64(bytes.count) else { return nil }
       self.size = Int(size)
       self.offset = Int(offset)
       self.bytes = bytes
@@ -115,11 +116,15 @@ struct Transfers: Sendable {
   /// Messages that have gone out in full or in part and have no answer.
   private var open: [UInt64: OutgoingTransfer] = [:]
   private var incoming: [UInt64: IncomingTransfer] = [:]
-  private var nextName: UInt64 = 1
+  private var nextName: UInt64
   /// Bytes of those that come and are not whole.
   private(set) var incomingBytes = 0
 
-  /// Transfers that may come at once, and bytes that they may take.
+  /// Names count up from `firstName`, which is drawn for each session: so a transfer is never taken for one that another
+  /// process began.
+  init(firstName: UInt64 = 1) { nextName = firstName }
+
+  /// Transfers that may come at once.
   static var mostIncoming: Int { 16 }
 
   /// What came of a piece.
@@ -134,6 +139,8 @@ struct Transfers: Sendable {
     case refused
   }
 
+  /// Those that come and are not whole.
+  var incomingCount: Int { incoming.count }
   /// Messages that wait or have no answer.
   var count: Int { outgoing.count { $0.offset == 0 } + open.count }
   var isEmpty: Bool { outgoing.isEmpty && open.isEmpty }
@@ -141,7 +148,7 @@ struct Transfers: Sendable {
 
   mutating func append(_ message: QueuedMessage) {
     outgoing.append(OutgoingTransfer(message: message, name: nextName))
-    nextName += 1
+    nextName &+= 1
   }
 
   /// The next piece: the message that it is of, its body, and whether it is the last.
@@ -202,7 +209,7 @@ struct Transfers: Sendable {
     pieces = PendingTable()
     for transfer in again.reversed() {
       outgoing.insert(OutgoingTransfer(message: transfer.message, name: nextName), at: 0)
-      nextName += 1
+      nextName &+= 1
     }
   }
 

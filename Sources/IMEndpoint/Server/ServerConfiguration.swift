@@ -40,6 +40,9 @@ public struct ServerConfiguration: Hashable, Sendable {
   public var maximumWaitingTotal = 64 << 20
   /// Bytes of large messages that have not come in full, of all sessions together; what is more is refused.
   public var maximumIncomingTotal = 256 << 20
+  /// The longest body that is taken, in bytes. It is assembled in memory, within `maximumIncomingTotal`, and has to fit into its
+  /// recipient's mailbox. A store in SQLite takes a billion bytes at most.
+  public var largestBody = 64 << 20
   /// A connection that has sent no good frame for so long since it was opened is given up.
   public var handshakeTimeout = Duration.seconds(15)
   /// A connection on which nothing has been heard for so long is given up: three of the longest intervals between heartbeats.

@@ -1,19 +1,8 @@
-/// What is known of a message to a group until all have it.
-struct GroupReceipts: Sendable {
-  var session: SessionID
-  var sequence: SequenceNumber
-  /// Members of whom no device has it yet, and those who have not read it.
-  var undelivered: Int
-  var unread: Int
-}
-
 /// Groups: who is in them, and messages to all who are.
 extension ServerCore {
   /// The most groups, and the most members of one.
   static var mostGroups: Int { 100_000 }
   static var mostMembers: Int { 1_024 }
-  /// Messages to groups of whose receipts account is kept.
-  private static var mostReceipts: Int { 65_536 }
 
   /// The users in a group, in the order of their names.
   public func members(of group: String) -> [String] { (groups[group] ?? []).sorted() }
@@ -59,9 +48,8 @@ extension ServerCore {
   }
 
   /// Takes a message in for every member of a group. The sender's own device does not get it, its other devices do.
-  mutating func putAll(_ letter: Letter, in group: String, from place: Int, _ sequence: SequenceNumber, at now: Moment)
-  {
-    let device = Int(sessions[place].device)
+  mutating func putAll(_ letter: Letter, in group: String, _ from: SentFrom, at now: Moment) {
+    guard let device = place(of: from.device) else { return }
     let sender = devices[device].user
     let others = (groups[group] ?? []).filter { $0 != sender }
     let first = MessageID(rawValue: nextMessage)
@@ -69,16 +57,12 @@ extension ServerCore {
       var copy = letter
       copy.id = MessageID(rawValue: nextMessage)
       nextMessage += 1
-      groupLetters[copy.id] = first
       put(copy, for: member, at: now)
     }
-    if groupLetters.count > Self.mostReceipts {
-      groupLetters = [:]
-      groupReceipts = [:]
-    }
     if !others.isEmpty {
-      groupReceipts[first] = GroupReceipts(
-        session: id(place), sequence: sequence, undelivered: others.count, unread: others.count)
+      groupLog.append(
+        GroupLog.Entry(
+          first: first, count: others.count, from: from, undelivered: others.count, unread: others.count))
     }
     guard let sender, let box = users[sender].map({ Int($0) }), mailboxes[box].devices.count > 1 else { return }
     var own = letter
@@ -87,15 +71,5 @@ extension ServerCore {
     own.isDelivered = true
     own.skipsSender = true
     put(own, for: sender, at: now)
-  }
-
-  /// A member has a message to a group, or has read it: where its sender is told once all have.
-  mutating func allHave(_ id: MessageID, isRead: Bool) -> (session: SessionID, sequence: SequenceNumber)? {
-    guard let first = groupLetters[id], var receipts = groupReceipts[first] else { return nil }
-    if isRead { receipts.unread -= 1 } else { receipts.undelivered -= 1 }
-    groupReceipts[first] = receipts
-    if isRead { groupLetters[id] = nil }
-    if receipts.unread <= 0, receipts.undelivered <= 0 { groupReceipts[first] = nil }
-    return (isRead ? receipts.unread : receipts.undelivered) == 0 ? (receipts.session, receipts.sequence) : nil
   }
 }

@@ -51,7 +51,7 @@ extension ServerCore {
     if let place = place(of: letter.sender), case .client(let key) = devices[place].peer { sender = key.bytes }
     return StoredLetter(
       id: letter.id.rawValue, user: user, body: letter.body, isCompressed: letter.isCompressed,
-      category: letter.category, sender: sender)
+      category: letter.category, sender: sender, isDelivered: letter.isDelivered, skipsSender: letter.skipsSender)
   }
 
   // MARK: sending

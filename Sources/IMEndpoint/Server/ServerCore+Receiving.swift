@@ -10,6 +10,7 @@ extension ServerCore {
   /// See `EndpointCore`.
   public mutating func setWallClock(unixSeconds: Int64, at now: Moment) {
     unixOffset = unixSeconds &- now.nanoseconds / 1_000_000_000
+    startedAt = startedAt ?? now
   }
 
   /// See `EndpointCore`.
@@ -198,7 +199,11 @@ extension ServerCore {
       if let range = TLV.value(of: .membership, in: body) { membership(body, range, place) }
       if TLV.value(of: .leave, in: body) != nil { leave(place, link, isForGood: true, at: now) }
     case .receipt:
-      if receipt(header, body, place, at: now) { acknowledge(header.sequence, of: place, cameOn: link, at: now) }
+      // Earlier versions compressed long ones.
+      let inflated = header.compression == 1 ? Deflate.inflated(body) : nil
+      let isTaken =
+        inflated.map { receipt(header, $0.span.bytes, place, at: now) } ?? receipt(header, body, place, at: now)
+      if isTaken { acknowledge(header.sequence, of: place, cameOn: link, at: now) }
     default:
       if arrivedPiece(header, body, place, on: link, at: now) { break }
       message(header, body, place, on: link, at: now)
@@ -312,6 +317,7 @@ extension ServerCore {
       answered(pending.body.count, pending.carriers, of: place, after: roundTrip, at: now)
     }
     sessions[place].traffic.pending.remove(entry)
+    if pending.kind == .receipt { paid(pending.body, Int(sessions[place].device)) }
     if pending.kind == .data { accepted(pending.id, sequence, place, at: now) }
   }
 
@@ -357,6 +363,7 @@ extension ServerCore {
       tell(.handshake(id(place), .agreed(version, common)))
     }
     resendOrphans(place, at: now)
+    payOwed(place, at: now)
     pump(place, at: now)
   }
 
@@ -371,6 +378,7 @@ extension ServerCore {
   private mutating func refuse(
     _ header: FrameHeader, _ reason: HandshakeRefusal.Reason, on link: Int, at now: Moment
   ) {
+    handshakesRefused += 1
     let refusal = HandshakeResponse.refused(HandshakeRefusal(reason, version: configuration.speech.version))
     writeControl(refusal.encoded, header.session, header.sequence.next, header.version, on: link, at: now)
   }

@@ -20,7 +20,9 @@ extension ServerCore {
       return sessions[place].traffic.hasRoom(body.count, .normal) ? .taken : .noRoom
     }
     guard let target = target(of: body) else { return .refused(.namesNobody) }
-    guard body.count <= OutgoingTransfer.most - Self.addedBytes else { return .refused(.tooLarge) }
+    guard body.count <= min(configuration.largestBody, OutgoingTransfer.most) - Self.addedBytes else {
+      return .refused(.tooLarge)
+    }
     if isTransient(body) { return .taken }
     let device = Int(sessions[place].device)
     // What has come before is acknowledged again, whatever room there is now.
@@ -116,12 +118,13 @@ extension ServerCore {
     var letter = Letter(
       id: MessageID(rawValue: nextMessage), body: compressed ?? forwarded, isCompressed: compressed != nil,
       category: category, sender: self.id(ofDevice: device), at: now)
-    guard !target.isGroup else {
-      return putAll(letter, in: target.name, from: place, header.sequence, at: now)
-    }
+    let name = MessageName(
+      conversation: target.name, isGroup: target.isGroup, number: said == nil ? 0 : origin.number)
+    let from = SentFrom(self.id(place), header.sequence, letter.sender, name)
+    guard !target.isGroup else { return putAll(letter, in: target.name, from, at: now) }
     letter.id = MessageID(rawValue: nextMessage)
     nextMessage += 1
-    origins.note(letter.id, self.id(place), header.sequence)
+    origins.note(letter.id, from)
     put(letter, for: target.name, at: now)
   }
 
@@ -174,29 +177,27 @@ extension ServerCore {
     writeControl(body, wireID, number, version, on: link, at: now)
   }
 
-  /// A device of the recipient's has a message, the first one: its sender is told soon.
-  mutating func reportDelivered(_ id: MessageID, at now: Moment) {
-    let found = groupLetters.isEmpty || groupLetters[id] == nil ? origins.origin(of: id) : allHave(id, isRead: false)
-    guard let origin = found, let sender = place(of: origin.session),
-      sessions[sender].traffic.features.contains(.levels)
-    else { return }
-    if sessions[sender].delivered.isEmpty { informed.append(origin.session) }
-    sessions[sender].delivered.append(origin.sequence.rawValue)
-    if sessions[sender].delivered.count >= 1_024 { inform(sender, at: now) }
-  }
-
   /// Tells senders what was delivered.
   mutating func inform(at now: Moment) {
-    for session in informed { if let place = place(of: session) { inform(place, at: now) } }
-    informed.removeAll(keepingCapacity: informed.count <= 1_024)
+    let all = informed
+    informed.removeAll(keepingCapacity: all.count <= 1_024)
+    for session in all {
+      guard let place = place(of: session) else { continue }
+      inform(place, at: now)
+      payOwed(place, at: now)
+    }
   }
 
-  private mutating func inform(_ place: Int, at now: Moment) {
+  mutating func inform(_ place: Int, at now: Moment) {
     guard !sessions[place].delivered.isEmpty else { return }
     var body: [UInt8] = []
     TLV.append(.delivered, sessions[place].delivered.flatMap { TLV.bigEndian($0) }, to: &body)
+    let all = sessions[place].delivered
     sessions[place].delivered = []
-    _ = try? accept(.receipt, body, .normal, .normal, place, at: now)
+    do { try accept(.receipt, body, .normal, .normal, place, at: now) } catch {
+      // There is no room: who can be told by name is told so.
+      for from in origins.names(of: Set(all), in: id(place)).values { owe(from, isRead: false, at: now) }
+    }
   }
 
   /// A client has taken messages, or its user has read one.
@@ -215,13 +216,15 @@ extension ServerCore {
     let sequence = SequenceNumber(rawValue: UInt32(truncatingIfNeeded: TLV.number(body, range)))
     tell(.read(id(place), sequence))
     settle(sequence, place, at: now)
-    guard let message = sessions[place].traffic.reads.take(sequence) else { return true }
+    guard let message = sessions[place].traffic.reads.take(sequence) else {
+      if let range = TLV.value(of: .readOrigin, in: body) {
+        reportRead(body, range, by: Int(sessions[place].device), at: now)
+      }
+      return true
+    }
     tell(message, place, .read)
     took(message, Int(sessions[place].device), at: now)
-    let found = groupLetters[message] == nil ? origins.origin(of: message) : allHave(message, isRead: true)
-    if let origin = found, let sender = self.place(of: origin.session) {
-      try? sendReceipt(origin.sequence, sender, at: now)
-    }
+    reportRead(message, at: now)
     return true
   }
 

@@ -17,7 +17,7 @@ extension ServerCore {
       links[link].peer = .client(DeviceKey(identity, secret))
     }
     let key = SessionKey(peer: links[link].peer, wireID: wireID)
-    if index[key] == nil, index.count >= configuration.maximumSessions, !evictOldest() { return nil }
+    if index[key] == nil, index.count >= configuration.maximumSessions, !evictOldest(at: now) { return nil }
     let device = device(of: key.peer, claiming: request?.identity)
     if let request { takeOver(device, request, keeping: link, at: now) }
     let known = index[key].map { Int($0) }
@@ -119,9 +119,10 @@ extension ServerCore {
   }
 
   /// Forgets the session that has been without a connection longest, of those that were never used if there are any.
-  private mutating func evictOldest() -> Bool {
+  private mutating func evictOldest(at now: Moment) -> Bool {
     guard let oldest = evictions.popFirst({ [sessions] in Self.isAway(sessions, $0, since: $1) }) else { return false }
     sessionsEvicted += 1
+    oweAgain(Int(oldest.place), at: now)
     forget(Int(oldest.place))
     return true
   }
@@ -186,6 +187,7 @@ extension ServerCore {
       default: checkDevice(Int(key >> 2), at: now)
       }
     }
+    if !informed.isEmpty { inform(at: now) }
     serveLine(Self.servedAtOnce, at: now)
   }
 
@@ -205,6 +207,7 @@ extension ServerCore {
       let end = since.advanced(by: configuration.memory)
       guard now >= end else { return arm(place, by: end) }
       sessionsExpired += 1
+      oweAgain(place, at: now)
       return forget(place)
     }
     hedge(place, at: now)

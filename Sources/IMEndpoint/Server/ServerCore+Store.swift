@@ -22,7 +22,7 @@ extension ServerCore {
         switch operation {
         case .put(let letter): brief.contains(letter.id)
         case .delivered(let id), .removed(let id), .took(let id, _): brief.contains(id)
-        case .device, .forgot, .numbers, .member: false
+        case .device, .forgot, .numbers, .member, .receipt: false
         }
       }
     }
@@ -80,7 +80,7 @@ extension ServerCore {
       let kept = Letter(
         id: MessageID(rawValue: letter.id), body: letter.body, isCompressed: letter.isCompressed,
         category: letter.category, sender: sender.map { id(ofDevice: Int($0)) } ?? .none, at: now,
-        isDelivered: letter.isDelivered)
+        isDelivered: letter.isDelivered, skipsSender: letter.skipsSender)
       nextMessage = max(nextMessage, letter.id + 1)
       put(kept, for: letter.user, at: now)
     }
@@ -102,6 +102,13 @@ extension ServerCore {
     }
     for place in devices.indices where devices[place].mailbox >= 0 { resetCursor(place) }
     for box in mailboxes.indices where !mailboxes[box].isFree { trim(box) }
+    restoreOrigins(state.letters)
+    for receipt in state.receipts where receipt.key.count == 16 {
+      guard let place = deviceIndex[.client(DeviceKey(receipt.key))].map({ Int($0) }) else { continue }
+      let name = MessageName(
+        conversation: receipt.conversation, isGroup: receipt.isGroup, number: receipt.number)
+      owe(SentFrom(id(ofDevice: place), name), isRead: receipt.isRead, at: now)
+    }
     operations = []
     changedNumbers = []
     line = FIFOQueue(keeping: 4_096)

@@ -3,7 +3,7 @@ extension ServerCore {
   /// The longest message that is taken in pieces.
   private var longestBody: Int {
     configuration.service == .forward
-      ? min(configuration.mailboxes.bytes, OutgoingTransfer.most) : OutgoingTransfer.most
+      ? min(configuration.mailboxes.bytes, configuration.largestBody) : configuration.largestBody
   }
 
   /// Whether a frame was a piece of a large message, which has been dealt with.

@@ -15,6 +15,8 @@ public struct ServerCore: EndpointCore, Sendable {
   public internal(set) var metrics = EndpointMetrics()
   /// Messages that were refused: they name no user, or one who is not known or for whom too many wait.
   public internal(set) var undeliverable: UInt64 = 0
+  /// Handshakes that were refused, whatever the reason.
+  public internal(set) var handshakesRefused: UInt64 = 0
   /// Sessions that were forgotten to make room for others.
   public internal(set) var sessionsEvicted: UInt64 = 0
   /// Sessions that were forgotten because they had been without a connection for `ServerConfiguration.memory`. A message that
@@ -43,9 +45,11 @@ public struct ServerCore: EndpointCore, Sendable {
   var waitingBytes = 0
   /// The users in each group.
   var groups: [String: Set<String>] = [:]
-  /// The first of the letters that a letter to a group was taken in with, and what is known of those.
-  var groupLetters: [MessageID: MessageID] = [:]
-  var groupReceipts: [MessageID: GroupReceipts] = [:]
+  /// Messages to groups that not all have.
+  var groupLog = GroupLog()
+  /// Receipts that wait for senders who are away, and those that were forgotten.
+  var owedReceipts = 0
+  var droppedReceipts: UInt64 = 0
   /// Bytes of large messages that have not come in full.
   var incomingBytes = 0
   var stallsSoughtAt = Moment(nanoseconds: .min)
@@ -57,6 +61,8 @@ public struct ServerCore: EndpointCore, Sendable {
   var random: SeededGenerator
   var nextMessage: UInt64 = 1
   var unixOffset: Int64 = 0
+  /// When the core was told the time first.
+  var startedAt: Moment?
   var origins = OriginLog()
   /// What is to be kept, and numbers that have changed.
   var operations: [StoreOperation] = []

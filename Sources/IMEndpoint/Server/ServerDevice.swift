@@ -73,6 +73,8 @@ struct ServerDevice: Sendable {
   var stored = 0
   /// Whether it is in the line of those who are to be sent letters.
   var isInLine = false
+  /// Receipts for it that came while it was away, and that it has not acknowledged.
+  var owed = OwedReceipts()
   /// Which of its messages have come.
   var conversations: [Conversation: NumberWindow] = [:]
 

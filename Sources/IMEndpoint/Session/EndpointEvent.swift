@@ -15,6 +15,8 @@ public enum EndpointEvent: Hashable, Sendable, BitwiseCopyable {
   case handshake(SessionID, HandshakeOutcome)
   /// The other end has read the message with this number. `progress` says the same where the message is still known.
   case read(SessionID, SequenceNumber)
+  /// A message that an earlier process of this client's has sent was delivered, or read. It may be told more than once.
+  case earlier(EarlierReceipt)
   /// Nothing more is tried: so many attempts to connect have failed.
   case gaveUp(attempts: Int)
   /// The network has become better or worse.

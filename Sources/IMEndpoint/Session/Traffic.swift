@@ -11,7 +11,7 @@ struct Traffic: Sendable {
   var counters: SequenceCounters
   var pending = PendingTable()
   /// Large messages, both ways.
-  var transfers = Transfers()
+  var transfers: Transfers
   var queues = PriorityQueues()
   var reads = ReadLog()
   /// Queues whose rejection the application has seen and that have had no room since, one bit for each priority.
@@ -25,6 +25,7 @@ struct Traffic: Sendable {
   init(wireID: UInt16, strategy: SessionStrategy, major: UInt8, start: UInt32, epoch: UInt64) {
     self.wireID = wireID
     self.epoch = epoch
+    transfers = Transfers(firstName: epoch)
     self.strategy = strategy
     version = ProtocolVersion(major, 0)
     counters = SequenceCounters(start: start)
@@ -104,7 +105,8 @@ struct Traffic: Sendable {
       fullQueues |= 1 << message.priority.rawValue
       throw .queueFull(message.priority)
     }
-    if speech.compresses, message.body.count <= Deflate.largestCount, features.contains(.compression),
+    if message.kind == .data, speech.compresses, message.body.count <= Deflate.largestCount,
+      features.contains(.compression),
       let compressed = Deflate.compressed(message.body)
     {
       message.compression = 1

@@ -14,11 +14,13 @@ public struct StoredLetter: Hashable, Sendable {
   public var sender: [UInt8]
   /// Whether a device has it.
   public var isDelivered = false
+  /// Whether it is for the other devices of its sender alone.
+  public var skipsSender = false
 
   /// A letter of its parts.
   public init(
     id: UInt64, user: String, body: [UInt8], isCompressed: Bool, category: SequenceCategory, sender: [UInt8],
-    isDelivered: Bool = false
+    isDelivered: Bool = false, skipsSender: Bool = false
   ) {
     self.id = id
     self.user = user
@@ -27,6 +29,7 @@ public struct StoredLetter: Hashable, Sendable {
     self.category = category
     self.sender = sender
     self.isDelivered = isDelivered
+    self.skipsSender = skipsSender
   }
 }
 
@@ -79,6 +82,29 @@ public struct StoredNumbers: Hashable, Sendable {
   }
 }
 
+/// A receipt for a sender who is away, as a server's store keeps it.
+public struct StoredReceipt: Hashable, Sendable {
+  /// The key of the sender's device.
+  public var key: [UInt8]
+  /// The user or the group that the message went to.
+  public var conversation: String
+  /// Whether that is a group.
+  public var isGroup: Bool
+  /// The message's number in the conversation.
+  public var number: UInt64
+  /// Whether it was read; else it was delivered.
+  public var isRead: Bool
+
+  /// A receipt of its parts.
+  public init(key: [UInt8], conversation: String, isGroup: Bool, number: UInt64, isRead: Bool) {
+    self.key = key
+    self.conversation = conversation
+    self.isGroup = isGroup
+    self.number = number
+    self.isRead = isRead
+  }
+}
+
 /// What a server wants kept. A store does what it is told in order, all of one turn or nothing, and says so with
 /// `ServerCore.stored(at:)`; before that nothing of it is acknowledged.
 public enum StoreOperation: Hashable, Sendable {
@@ -98,6 +124,8 @@ public enum StoreOperation: Hashable, Sendable {
   case numbers(StoredNumbers)
   /// A user has joined a group, or left it.
   case member(group: String, user: String, isMember: Bool)
+  /// A receipt waits for its sender, or does not any more.
+  case receipt(StoredReceipt, isOwed: Bool)
 }
 
 /// All that a store has kept.
@@ -112,6 +140,8 @@ public struct StoredState: Sendable {
   public var numbers: [StoredNumbers] = []
   /// Who is in which group.
   public var members: [(group: String, user: String)] = []
+  /// Receipts that wait for their senders.
+  public var receipts: [StoredReceipt] = []
 
   /// Nothing.
   public init() {}

@@ -77,8 +77,12 @@ public struct Features: OptionSet, Hashable, Sendable, BitwiseCopyable {
   /// What was accepted is kept in a store: it survives the server's process.
   public static let durable = Features(rawValue: 0x200)
 
+  /// Receipts may name messages by conversation and number.
+  public static let namedReceipts = Features(rawValue: 0x400)
+
   /// What this library can do.
   public static let all: Features = [
     .basic, .compression, .receipts, .groups, .levels, .refusals, .transfers, .membership, .durable,
+    .namedReceipts,
   ]
 }

@@ -79,6 +79,11 @@ public struct Tag: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
   public static let secret = Tag(rawValue: 0xf02b)
   /// What a client shows to be let in: an application's bytes, at most 4,096.
   public static let token = Tag(rawValue: 0xf02d)
+  /// Receipts that name messages by conversation and number.
+  public static let namedReceipts = Tag(rawValue: 0xf02e)
+  /// Where a message comes from that has been read: the identity of the device, 16 bytes, its number, eight bytes, and the
+  /// name of the group, if it went to one.
+  public static let readOrigin = Tag(rawValue: 0xf02f)
   /// The name of a file, or of a place.
   public static let name = Tag(rawValue: 0xf010)
   /// A media type, such as `image/jpeg`.
