@@ -22,8 +22,9 @@ import Testing
     let figures = try #require(diff["figures"] as? [[String: Any]])
     let places = [
       "success": ("total.success", 1.0), "loss": ("total.loss", 1), "retry": ("total.retry", 1),
-      "rtt_p50": ("total.rtt_us.p50", 1_000), "rtt_p99": ("total.rtt_us.p99", 1_000),
-      "round_trips": ("total.rtt_us.count", 1), "messages": ("total.messages.units", 1),
+      "rtt_p50[c2s]": ("total.rtt_us.client_to_server.p50", 1_000),
+      "rtt_p99[s2c]": ("total.rtt_us.server_to_client.p99", 1_000),
+      "round_trips[c2s]": ("total.rtt_us.client_to_server.count", 1), "messages": ("total.messages.units", 1),
     ]
     for (name, (place, scale)) in places {
       let figure = try #require(figures.first { $0["name"] as? String == name }, "\(name)")
@@ -65,9 +66,14 @@ import Testing
     let (old, new) = ("Samples/tjp-clean-chat.pcap", "Samples/tjp-weak-network.pcap")
     #expect(try Command.run(["diff", old, new]).status == 0)
     let failed = try Command.run(["diff", old, new, "--fail-on", "rtt_p99>+10%", "--fail-on", "loss>5%"])
-    #expect(failed.status == 2 && failed.errors == "imdump: --fail-on rtt_p99>+10% holds\n")
+    // From 11.564 ms and 20.360 ms: the figures of stats, by hand.
+    let lines = [
+      "rtt_p99[c2s] 2914.567 ms, was 11.564 ms (+25103.8 %)", "rtt_p99[s2c] 516.442 ms, was 20.360 ms (+2436.6 %)",
+    ]
+    #expect(failed.status == 2)
+    #expect(failed.errors == lines.map { "imdump: --fail-on rtt_p99>+10% holds: \($0)\n" }.joined())
     let same = try Command.run(["diff", old, old, "--fail-on", "rtt_p99>+0%"])
-    #expect(same.status == 0 && same.output.hasSuffix("both captures need eight or so\n"))
+    #expect(same.status == 0 && same.output.hasSuffix("each capture needs about eight\n"))
     #expect(try Command.run(["diff", old, new, "--fail-on", "speed>1"]).status == 64)
     #expect(try Command.run(["diff", old, "Samples/none.pcap"]).status == 66)
     #expect(try Command.run(["diff", old]).status == 64)

@@ -232,7 +232,10 @@ extension ServerCore {
       let from = origin(of: letter)
       // The letters of one message to a group follow one another.
       let id = MessageID(rawValue: letter.id)
-      if let open = group, from?.name != open.from.name || from?.device != open.from.device {
+      if let open = group,
+        from?.name != open.from.name || from?.device != open.from.device
+          || letter.id - open.first.rawValue >= UInt64(Self.mostMembers)
+      {
         groupLog.append(open)
         group = nil
       }
