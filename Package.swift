@@ -49,7 +49,8 @@ let offered: [Product] =
     .library(
       name: "rooms",
       targets: [
-        "IMWire", "IMCapture", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMInference", "IMRedaction", "IMFilter",
+        "IMWire", "IMTLS", "IMCapture", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMInference", "IMRedaction",
+        "IMFilter",
         "IMOwners", "IMTerminal", "IMBrowser", "IMStore",
         "IMAlerts", "IMOutput", "IMDocuments", "IMPipeline", "IMCommandLine", "IMEndpoint",
       ])
@@ -84,8 +85,12 @@ let package = Package(
     .systemLibrary(
       name: "CSSL", pkgConfig: "libssl",
       providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+    .systemLibrary(
+      name: "CCrypto", pkgConfig: "libcrypto",
+      providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
     room("IMWire", [], isQuick: true),
+    room("IMTLS", ["IMWire", "CCrypto"], isQuick: true),
     room("IMTerminal", []),
     room("IMCapture", ["IMWire", "CPcap", "CSandbox", "CZlib"]),
     .target(name: "CMachine"),
@@ -146,6 +151,7 @@ let package = Package(
       name: "IMEngineTestSupport", dependencies: ["IMEngine"], path: "Tests/IMEngineTestSupport",
       swiftSettings: settings + checked),
     tests("IMWireTests", ["IMWire"]),
+    tests("IMTLSTests", ["IMTLS", "IMWire", "CCrypto", "CSSL"]),
     tests("IMTerminalTests", ["IMTerminal"]),
     tests("IMBrowserTests", ["IMBrowser", "IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMWire"]),
     tests("IMCommandLineTests", ["IMCommandLine"]),

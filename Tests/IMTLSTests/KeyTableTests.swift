@@ -1,0 +1,4 @@
+import IMTLS
+import Testing
+
+@Suite struct KeyTableTests {}
