@@ -5,5 +5,164 @@ package enum TLSCrypto {
   /// Initialises libcrypto without its configuration file and fetches the ciphers. `false` when one of them is missing. Afterwards no
   /// file is opened. Further calls do nothing.
   @discardableResult
-  package static func prepare() -> Bool { true }
+  package static func prepare() -> Bool { Ciphers.all.isWhole }
+}
+
+/// The ciphers of records, by what a context is keyed for. Raw values index `Ciphers`.
+enum CipherKind: Int, CaseIterable {
+  case gcm128, gcm256, chaCha, ccm128, ccm256, cbc128, cbc256
+  /// Single blocks, for the way back.
+  case ecb128, ecb256, chaChaBlock
+
+  /// The kind of a suite's records.
+  init(_ suite: TLSSuite) {
+    let isLong = suite.keyCount == 32
+    switch suite.cipher {
+    case .gcm: self = isLong ? .gcm256 : .gcm128
+    case .ccm, .ccm8: self = isLong ? .ccm256 : .ccm128
+    case .chaCha: self = .chaCha
+    case .cbc: self = isLong ? .cbc256 : .cbc128
+    }
+  }
+
+  var name: StaticString {
+    switch self {
+    case .gcm128: "AES-128-GCM"
+    case .gcm256: "AES-256-GCM"
+    case .chaCha: "ChaCha20-Poly1305"
+    case .ccm128: "AES-128-CCM"
+    case .ccm256: "AES-256-CCM"
+    case .cbc128: "AES-128-CBC"
+    case .cbc256: "AES-256-CBC"
+    case .ecb128: "AES-128-ECB"
+    case .ecb256: "AES-256-ECB"
+    case .chaChaBlock: "ChaCha20"
+    }
+  }
+
+  var isCCM: Bool { self == .ccm128 || self == .ccm256 }
+}
+
+/// What libcrypto gave for each kind. Never freed: the process needs them until its end.
+struct Ciphers: @unchecked Sendable {
+  // SAFETY: written once by the initializer of a static; libcrypto's fetched methods are for all threads.
+  private let pointers: [OpaquePointer?]
+
+  static let all = Ciphers()
+
+  private init() {
+    _ = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil)
+    pointers = CipherKind.allCases.map { kind in
+      // SAFETY: a static string of Swift ends with a zero byte.
+      kind.name.utf8Start.withMemoryRebound(to: CChar.self, capacity: kind.name.utf8CodeUnitCount + 1) {
+        EVP_CIPHER_fetch(nil, $0, nil)
+      }
+    }
+  }
+
+  var isWhole: Bool { pointers.allSatisfy { $0 != nil } }
+
+  subscript(kind: CipherKind) -> OpaquePointer? { pointers[kind.rawValue] }
+}
+
+/// Where a direction's cipher context is in the pool. It is the direction's only while the stamp is the slot's.
+struct CipherSlot: BitwiseCopyable {
+  var index: Int32 = -1
+  var stamp: UInt32 = 0
+}
+
+/// libcrypto's contexts, keyed and least recently used out: a context takes over 1 KiB and costs 0.8 us to make, setting another key
+/// 0.15 us.
+final class CipherPool {
+  private struct Slot {
+    let context: OpaquePointer
+    var stamp: UInt32 = 0
+    var before: Int32 = -1
+    var after: Int32 = -1
+  }
+
+  private let limit: Int
+  private var slots: [Slot] = []
+  /// Most and least recently used slots of each kind.
+  private var first = [Int32](repeating: -1, count: CipherKind.allCases.count)
+  private var last = [Int32](repeating: -1, count: CipherKind.allCases.count)
+  private var stamp: UInt32 = 0
+  /// Contexts for one try each, one for every kind.
+  private var single = [OpaquePointer?](repeating: nil, count: CipherKind.allCases.count)
+
+  init(limit: Int) {
+    self.limit = max(limit, 64)
+  }
+
+  deinit {
+    for slot in slots { EVP_CIPHER_CTX_free(slot.context) }
+    for context in single { EVP_CIPHER_CTX_free(context) }
+  }
+
+  private static func make(_ kind: CipherKind, isEncrypting: Bool) -> OpaquePointer? {
+    guard let cipher = Ciphers.all[kind], let context = EVP_CIPHER_CTX_new() else { return nil }
+    var isMade = EVP_CipherInit_ex(context, cipher, nil, nil, nil, isEncrypting ? 1 : 0) == 1
+    if kind.isCCM { isMade = isMade && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_IVLEN, 12, nil) == 1 }
+    EVP_CIPHER_CTX_set_padding(context, 0)
+    guard isMade else {
+      EVP_CIPHER_CTX_free(context)
+      return nil
+    }
+    return context
+  }
+
+  /// The context of a direction with `key` set.
+  func context(_ kind: CipherKind, _ key: Bytes32, _ place: inout CipherSlot) -> OpaquePointer? {
+    let index = Int(place.index)
+    if index >= 0, index < slots.count, slots[index].stamp == place.stamp {
+      if first[kind.rawValue] != place.index {
+        unlink(place.index, kind)
+        link(place.index, kind)
+      }
+      return slots[index].context
+    }
+    var slot = last[kind.rawValue]
+    // Past the limit a kind makes one context at most; else it takes its own least recently used one.
+    if slots.count < limit || slot < 0 {
+      guard let context = Self.make(kind, isEncrypting: false) else { return nil }
+      slots.append(Slot(context: context))
+      slot = Int32(slots.count - 1)
+    } else {
+      unlink(slot, kind)
+    }
+    link(slot, kind)
+    stamp &+= 1
+    slots[Int(slot)].stamp = stamp
+    place = CipherSlot(index: slot, stamp: stamp)
+    let context = slots[Int(slot)].context
+    return Self.setKey(context, key, isEncrypting: false) ? context : nil
+  }
+
+  /// A context with `key` for one try; of the block ciphers the direction is the caller's choice.
+  func single(_ kind: CipherKind, _ key: Bytes32, isEncrypting: Bool = false) -> OpaquePointer? {
+    if single[kind.rawValue] == nil { single[kind.rawValue] = Self.make(kind, isEncrypting: isEncrypting) }
+    guard let context = single[kind.rawValue], Self.setKey(context, key, isEncrypting: isEncrypting) else { return nil }
+    return context
+  }
+
+  private static func setKey(_ context: OpaquePointer, _ key: Bytes32, isEncrypting: Bool) -> Bool {
+    withUnsafeBytes(of: key) {
+      EVP_CipherInit_ex(
+        context, nil, nil, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), nil, isEncrypting ? 1 : 0) == 1
+    }
+  }
+
+  private func unlink(_ slot: Int32, _ kind: CipherKind) {
+    let (before, after) = (slots[Int(slot)].before, slots[Int(slot)].after)
+    if before >= 0 { slots[Int(before)].after = after } else { first[kind.rawValue] = after }
+    if after >= 0 { slots[Int(after)].before = before } else { last[kind.rawValue] = before }
+  }
+
+  private func link(_ slot: Int32, _ kind: CipherKind) {
+    let head = first[kind.rawValue]
+    slots[Int(slot)].before = -1
+    slots[Int(slot)].after = head
+    if head >= 0 { slots[Int(head)].before = slot } else { last[kind.rawValue] = slot }
+    first[kind.rawValue] = slot
+  }
 }

@@ -40,5 +40,6 @@ package struct TLSFacts: Sendable {
   /// The first six bytes of both hashes of JA4, each in the upper 48 bits.
   var ja4Hashes: (UInt64, UInt64) = (0, 0)
 
+  /// Facts of nothing.
   package init() {}
 }
