@@ -172,7 +172,9 @@ package final class KeyTable {
       if entry.load(fromByteOffset: 80, as: UInt64.self) == hash, memcmp(entry, base, 32) == 0 {
         users = max(users, entry.load(fromByteOffset: 94, as: UInt8.self))
         if entry.load(fromByteOffset: 92, as: UInt8.self) == kind.rawValue {
-          if Int(entry.load(fromByteOffset: 93, as: UInt8.self)) == secretCount, memcmp(entry + 32, base + 32, secretCount) == 0 {
+          if Int(entry.load(fromByteOffset: 93, as: UInt8.self)) == secretCount,
+            memcmp(entry + 32, base + 32, secretCount) == 0
+          {
             return .duplicate
           }
           heldCount += 1
@@ -268,7 +270,8 @@ package final class KeyTable {
   func following(_ slot: Int32) -> Int32 {
     let entry = entry(slot)
     return match(
-      next(slot), entry.load(fromByteOffset: 92, as: UInt8.self), entry, entry.load(fromByteOffset: 80, as: UInt64.self))
+      next(slot), entry.load(fromByteOffset: 92, as: UInt8.self), entry, entry.load(fromByteOffset: 80, as: UInt64.self)
+    )
   }
 
   private func match(_ from: Int32, _ kind: UInt8, _ random: UnsafeRawPointer, _ hash: UInt64) -> Int32 {

@@ -94,7 +94,8 @@ enum TLSRecord {
 enum TLSDerivation {
   /// HKDF-Expand-Label (RFC 8446, section 7.1) with an empty context; `count` is at most that of a digest.
   static func expand(
-    _ hash: TLSSuite.Hash, _ secret: UnsafeRawPointer, _ label: StaticString, count: Int, into result: UnsafeMutableRawPointer
+    _ hash: TLSSuite.Hash, _ secret: UnsafeRawPointer, _ label: StaticString, count: Int,
+    into result: UnsafeMutableRawPointer
   ) {
     withUnsafeTemporaryAllocation(byteCount: 128, alignment: 8) { room in
       guard let base = room.baseAddress else { return }
@@ -162,8 +163,12 @@ enum TLSDerivation {
       let chain = (base + 128).assumingMemoryBound(to: UInt8.self)
       let block = (base + 192).assumingMemoryBound(to: UInt8.self)
       seed.copyMemory(from: ("key expansion" as StaticString).utf8Start, byteCount: 13)
-      withUnsafeBytes(of: serverRandom) { (seed + 13).copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(seed), byteCount: 32) }
-      withUnsafeBytes(of: clientRandom) { (seed + 45).copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(seed), byteCount: 32) }
+      withUnsafeBytes(of: serverRandom) {
+        (seed + 13).copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(seed), byteCount: 32)
+      }
+      withUnsafeBytes(of: clientRandom) {
+        (seed + 45).copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(seed), byteCount: 32)
+      }
       let hash = Int32(suite.hash.rawValue)
       let digestCount = suite.hash.count
       imdump_hmac(hash, master, 48, seed, 77, nil, 0, chain)

@@ -11,7 +11,8 @@ extension TLSConnection {
     _ bytes: UnsafeRawBufferPointer, _ direction: Int, _ time: Timestamp, isEncrypted: Bool, _ context: TLSContext
   ) -> TLSControl {
     let side = sides + (direction & 1)
-    var result = TLSControl.handshake(type: bytes.isEmpty ? 255 : side.pointee.handshakeSkip > 0 ? side.pointee.handshakeType : bytes[0])
+    var result = TLSControl.handshake(
+      type: bytes.isEmpty ? 255 : side.pointee.handshakeSkip > 0 ? side.pointee.handshakeType : bytes[0])
     var at = 0
     while at < bytes.count {
       if side.pointee.handshakeSkip > 0 {

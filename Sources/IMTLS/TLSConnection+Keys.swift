@@ -3,6 +3,9 @@ import IMWire
 
 /// Which keys and numbers may open a record (rules 3 to 8 of the way back; of a record in its place the first number of each key).
 extension TLSConnection {
+  /// Numbers that are tried of each key before many of one are, and all of a handshake's.
+  private static let fewNumbers = 64
+
   /// What became of a record.
   enum Attempt {
     case opened(OpenedRecord)
@@ -23,6 +26,8 @@ extension TLSConnection {
     var hadKeys = false
     /// Whether a bound ended a search.
     var isLimited = false
+    /// Whether fewer numbers were tried than may be.
+    var isCut = false
 
     var type: UInt8 { record[0] }
     var count: Int { record.count - TLSRecord.headerCount }
@@ -32,7 +37,8 @@ extension TLSConnection {
 
   /// Tries what may open `record`, likeliest first. The keys that do become those of the direction, with the number after the record's.
   func attempt(
-    _ bytes: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ direction: Int, _ time: Timestamp, hasEvidence: Bool,
+    _ bytes: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ direction: Int, _ time: Timestamp,
+    hasEvidence: Bool,
     _ context: TLSContext
   ) -> Attempt {
     let side = sides + (direction & 1)
@@ -40,7 +46,9 @@ extension TLSConnection {
       bytes: bytes, record: record, direction: direction & 1, context: context, hasEvidence: hasEvidence)
     defer { side.pointee.hasCandidates = trial.hadKeys }
     if let keys = side.pointee.keys {
-      if side.pointee.gap > 0 || side.pointee.tries > 0, let opened = tryCurrent(keys, &trial) { return .opened(opened) }
+      if side.pointee.gap > 0 || side.pointee.tries > 0, let opened = tryCurrent(keys, &trial) {
+        return .opened(opened)
+      }
       if keys.isTLS13 {
         if let opened = tryLater(keys, &trial) { return .opened(opened) }
       } else if side.pointee.hasNewerHellos, let opened = try12(&trial) {
@@ -71,7 +79,7 @@ extension TLSConnection {
     if side.pointee.epoch == .none {
       let kind: KeyTable.Kind = isServer ? .serverHandshake : .clientHandshake
       isHandshakeKnown = hasSecret(kind, trial.context)
-      if let opened = trySecrets(kind, .handshake, &trial) { return .opened(opened) }
+      if let opened = trySecrets(kind, .handshake, limit: Self.fewNumbers, &trial) { return .opened(opened) }
       if !isServer, facts.offersEarlyData, !side.pointee.isEarlyOver {
         switch facts.isEarlyDataAccepted {
         case false:
@@ -101,12 +109,24 @@ extension TLSConnection {
   }
 
   private func tryTraffic(_ isServer: Bool, _ trial: inout Trial) -> OpenedRecord? {
-    if let opened = trySecrets(isServer ? .serverTraffic : .clientTraffic, .traffic, &trial) { return opened }
-    // Nothing is missing: the first record of the epoch.
     let side = sides + trial.direction
-    guard side.pointee.gap > 0 || side.pointee.hasMissed else { return nil }
-    if let opened = trySecrets(isServer ? .serverUpdated : .clientUpdated, .traffic, &trial) { return opened }
-    return trySecrets(isServer ? .serverTraffic : .clientTraffic, .traffic, generations: generations(side), &trial)
+    let first: KeyTable.Kind = isServer ? .serverTraffic : .clientTraffic
+    let updated: KeyTable.Kind = isServer ? .serverUpdated : .clientUpdated
+    // Few numbers of all secrets, then the further ones.
+    for limit in [Self.fewNumbers, Int.max] {
+      trial.isCut = false
+      if let opened = trySecrets(first, .traffic, limit: limit, &trial) { return opened }
+      // Nothing is missing: the first record of the epoch.
+      guard side.pointee.gap > 0 || side.pointee.hasMissed else { return nil }
+      if let opened = trySecrets(updated, .traffic, limit: limit, &trial) { return opened }
+      if limit == Self.fewNumbers,
+        let opened = trySecrets(first, .traffic, generations: generations(side), limit: limit, &trial)
+      {
+        return opened
+      }
+      guard trial.isCut else { return nil }
+    }
+    return nil
   }
 
   /// KeyUpdates that may have been missed.
@@ -125,42 +145,47 @@ extension TLSConnection {
       }
       return trySecrets(isServer ? .serverUpdated : .clientUpdated, .traffic, &trial)
     }
-    if side.pointee.epoch == .early, let opened = trySecrets(.clientHandshake, .handshake, &trial) { return opened }
+    if side.pointee.epoch == .early,
+      let opened = trySecrets(.clientHandshake, .handshake, limit: Self.fewNumbers, &trial)
+    {
+      return opened
+    }
     // Other secrets of the same name have been tried with the epoch's first record.
     return tryTraffic(isServer, &trial)
   }
 
   private func hasSecret(_ kind: KeyTable.Kind, _ context: TLSContext) -> Bool {
-    withUnsafeBytes(of: clientRandom) { random in random.baseAddress.map { context.keys.first(kind, $0) >= 0 } ?? false }
+    withUnsafeBytes(of: clientRandom) { random in random.baseAddress.map { context.keys.first(kind, $0) >= 0 } ?? false
+    }
   }
 
   /// Tries the secrets of one name; with `generations` their KeyUpdates instead of themselves.
   private func trySecrets(
-    _ kind: KeyTable.Kind, _ epoch: TLSSide.Epoch, generations: Int = 0, _ trial: inout Trial
+    _ kind: KeyTable.Kind, _ epoch: TLSSide.Epoch, generations: Int = 0, limit: Int = .max, _ trial: inout Trial
   ) -> OpenedRecord? {
     let keys = trial.context.keys
     var slot = withUnsafeBytes(of: clientRandom) { $0.baseAddress.map { keys.first(kind, $0) } ?? -1 }
     while slot >= 0 {
       let secret = keys.secret(slot)
-      if let opened = trySecret(secret, epoch, generations: generations, &trial) { return opened }
+      if let opened = trySecret(secret, epoch, generations: generations, limit: limit, &trial) { return opened }
       slot = keys.following(slot)
     }
     return nil
   }
 
   private func trySecret(
-    _ secret: UnsafeRawBufferPointer, _ epoch: TLSSide.Epoch, generations: Int, _ trial: inout Trial
+    _ secret: UnsafeRawBufferPointer, _ epoch: TLSSide.Epoch, generations: Int, limit: Int, _ trial: inout Trial
   ) -> OpenedRecord? {
     for suite in provedSuite.map({ [$0] }) ?? TLSSuites.ofSecret(count: secret.count)
     where suite.hash.count == secret.count {
       var keys = TLSDerivation.keys13(suite, Bytes48(secret))
       if generations == 0 {
-        if let opened = tryKeys(keys, epoch, from: 0, &trial) { return opened }
+        if let opened = tryKeys(keys, epoch, from: 0, limit: limit, &trial) { return opened }
         continue
       }
       for _ in 0..<generations {
         keys = TLSDerivation.updated(keys)
-        if let opened = tryKeys(keys, epoch, from: 0, &trial) { return opened }
+        if let opened = tryKeys(keys, epoch, from: 0, limit: limit, &trial) { return opened }
         if sides[trial.direction].credit <= 0 { break }
       }
     }
@@ -371,7 +396,8 @@ extension TLSConnection {
     guard keys.allows(type: trial.type, count: trial.count) else { return nil }
     var most = min(limit, max(1, side.pointee.numberCount(keys)))
     // A direction that began late, or keys that are new: a few numbers cost little.
-    if side.pointee.keys == nil, side.pointee.hasMissed { most = min(limit, max(most, 64)) }
+    if side.pointee.keys == nil, side.pointee.hasMissed { most = min(limit, max(most, Self.fewNumbers)) }
+    if limit < side.pointee.numberCount(keys) { trial.isCut = trial.isCut || keys.suite.cipher != .gcm }
     if most == 1, skipped == 0 {
       context.counters.tries += 1
       guard let opened = context.tryOpen(keys, from, trial.record) else { return nil }
@@ -402,7 +428,7 @@ extension TLSConnection {
     let affordable = min(
       Int(max(0, side.pointee.credit) / cost), Int(max(0, TLSSide.longestSearch - side.pointee.tries) / cost))
     var numbers = min(most - skipped, affordable)
-    if !trial.hasEvidence { numbers = min(numbers, 64) }
+    if !trial.hasEvidence { numbers = min(numbers, Self.fewNumbers) }
     if numbers < most - skipped { trial.isLimited = true }
     guard numbers > 0, from < 1 << 48 else { return nil }
     let found = tryNumbers(keys, from..<from + UInt64(numbers), trial.record, context)

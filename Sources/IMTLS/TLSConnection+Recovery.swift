@@ -191,7 +191,8 @@ extension TLSConnection {
 
   /// Whether `bytes` begin with a ClientHello in a record; `false` also while they are fewer than 11.
   package static func looksLikeClientHello(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    bytes.count >= 11 && bytes[0] == 22 && bytes[1] == 3 && bytes[2] <= 4 && bytes[5] == 1 && bytes[6] == 0 && bytes[9] == 3
+    bytes.count >= 11 && bytes[0] == 22 && bytes[1] == 3 && bytes[2] <= 4 && bytes[5] == 1 && bytes[6] == 0
+      && bytes[9] == 3
       && (Int(bytes[3]) << 8 | Int(bytes[4])) >= 42 && Int(bytes[3]) << 8 | Int(bytes[4]) <= 16_384
   }
 }

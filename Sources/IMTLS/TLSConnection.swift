@@ -99,7 +99,8 @@ package final class TLSConnection {
 
   /// The record at a boundary that is known.
   func inStep(
-    _ bytes: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ direction: Int, _ time: Timestamp, _ context: TLSContext
+    _ bytes: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ direction: Int, _ time: Timestamp,
+    _ context: TLSContext
   ) -> TLSStep {
     let side = sides + (direction & 1)
     let type = record[0]
@@ -141,7 +142,9 @@ package final class TLSConnection {
   }
 
   /// A record without keys: the next boundary stays known.
-  private func pass(_ record: UnsafeRawBufferPointer, _ side: UnsafeMutablePointer<TLSSide>, _ reason: TLSUnread) -> TLSStep {
+  private func pass(_ record: UnsafeRawBufferPointer, _ side: UnsafeMutablePointer<TLSSide>, _ reason: TLSUnread)
+    -> TLSStep
+  {
     side.pointee.passed(record.count)
     if reason == .noKey || reason == .noHello { side.pointee.passedCount += UInt64(record.count) }
     if record[0] == 23 { side.pointee.hasData = true }
@@ -150,7 +153,8 @@ package final class TLSConnection {
 
   /// A record that the direction's keys do not open: the number or the boundary is in doubt.
   private func fail(
-    _ bytes: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ side: UnsafeMutablePointer<TLSSide>, _ reason: TLSUnread,
+    _ bytes: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ side: UnsafeMutablePointer<TLSSide>,
+    _ reason: TLSUnread,
     _ context: TLSContext
   ) -> TLSStep {
     leaveStep(side, context)
@@ -191,7 +195,8 @@ package final class TLSConnection {
       context.counters.plaintextBytes += UInt64(opened.count)
       return .plaintext(
         TLSPlaintext(
-          count: record.count, bytes: text, ciphertextIndex: opened.ciphertextIndex, isEarly: side.pointee.epoch == .early))
+          count: record.count, bytes: text, ciphertextIndex: opened.ciphertextIndex,
+          isEarly: side.pointee.epoch == .early))
     case 22: return .control(count: record.count, handshake(text, direction, time, isEncrypted: true, context))
     case 21: return .control(count: record.count, alert(text, side))
     case 20:

@@ -86,7 +86,9 @@ package final class TLSContext {
   /// Opens the record at the front of `record`, header included, with `keys` and a number. `record` has the length that its header
   /// says, and `keys.allows` it.
   @inline(__always)
-  func open(_ keys: TLSKeys, _ sequence: UInt64, _ record: UnsafeRawBufferPointer, in place: inout CipherSlot) -> OpenedRecord? {
+  func open(_ keys: TLSKeys, _ sequence: UInt64, _ record: UnsafeRawBufferPointer, in place: inout CipherSlot)
+    -> OpenedRecord?
+  {
     guard let context = pool.context(CipherKind(keys.suite), keys.key, &place) else { return nil }
     return open(context, keys, sequence, record)
   }
@@ -196,7 +198,9 @@ package final class TLSContext {
     guard let mac = keys.suite.mac, let end = paddedEnd(count - 16), end >= mac.count else { return nil }
     let text = scratch.assumingMemoryBound(to: UInt8.self)
     let textCount = end - mac.count
-    guard hasMAC(keys, mac, sequence, header, textCount, UnsafePointer(text), textCount, UnsafePointer(text) + textCount) else {
+    guard
+      hasMAC(keys, mac, sequence, header, textCount, UnsafePointer(text), textCount, UnsafePointer(text) + textCount)
+    else {
       return nil
     }
     return OpenedRecord(type: header[0], start: 0, count: textCount, ciphertextIndex: 5 + 16, order: .macThenEncrypt)
@@ -299,7 +303,8 @@ package final class TLSContext {
   }
 
   /// Whether a record of TLS 1.3 may have a number, by one block: its last byte is that of a type or padding. For ChaCha20 and CCM.
-  func mayHave(_ context: OpaquePointer, _ keys: TLSKeys, _ sequence: UInt64, _ record: UnsafeRawBufferPointer) -> Bool {
+  func mayHave(_ context: OpaquePointer, _ keys: TLSKeys, _ sequence: UInt64, _ record: UnsafeRawBufferPointer) -> Bool
+  {
     let at = record.count - 5 - keys.suite.tagCount - 1
     guard at >= 0, let bytes = record.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return false }
     var nonce = keys.iv

@@ -68,11 +68,16 @@ struct TLSFingerprint {
       default: "00"
       }
     func twoDigits(_ count: Int) -> String { count < 10 ? "0\(count)" : "\(min(count, 99))" }
-    var text = Array("t\(name)\(hasServerName ? "d" : "i")\(twoDigits(suites.count))\(twoDigits(extensions.count))".utf8)
+    var text = Array(
+      "t\(name)\(hasServerName ? "d" : "i")\(twoDigits(suites.count))\(twoDigits(extensions.count))".utf8)
     text += protocolLetters
     var head: (UInt64, UInt64) = (0, 0)
     for (i, byte) in text.prefix(16).enumerated() {
-      if i < 8 { head.0 |= UInt64(byte) << UInt64(56 - 8 * i) } else { head.1 |= UInt64(byte) << UInt64(56 - 8 * (i - 8)) }
+      if i < 8 {
+        head.0 |= UInt64(byte) << UInt64(56 - 8 * i)
+      } else {
+        head.1 |= UInt64(byte) << UInt64(56 - 8 * (i - 8))
+      }
     }
     let sorted = suites.sorted().map(Self.fourDigits).joined(separator: ",")
     var rest = extensions.filter { $0 != 0 && $0 != 16 }.sorted().map(Self.fourDigits).joined(separator: ",")
