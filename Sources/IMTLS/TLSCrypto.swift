@@ -10,7 +10,7 @@ package enum TLSCrypto {
 
 /// The ciphers of records, by what a context is keyed for. Raw values index `Ciphers`.
 enum CipherKind: Int, CaseIterable {
-  case gcm128, gcm256, chaCha, ccm128, ccm256, cbc128, cbc256
+  case gcm128, gcm256, chaCha, ccm128, ccm256, shortCCM128, shortCCM256, cbc128, cbc256
   /// Single blocks, for the way back.
   case ecb128, ecb256, chaChaBlock
 
@@ -19,7 +19,8 @@ enum CipherKind: Int, CaseIterable {
     let isLong = suite.keyCount == 32
     switch suite.cipher {
     case .gcm: self = isLong ? .gcm256 : .gcm128
-    case .ccm, .ccm8: self = isLong ? .ccm256 : .ccm128
+    case .ccm: self = isLong ? .ccm256 : .ccm128
+    case .ccm8: self = isLong ? .shortCCM256 : .shortCCM128
     case .chaCha: self = .chaCha
     case .cbc: self = isLong ? .cbc256 : .cbc128
     }
@@ -30,8 +31,8 @@ enum CipherKind: Int, CaseIterable {
     case .gcm128: "AES-128-GCM"
     case .gcm256: "AES-256-GCM"
     case .chaCha: "ChaCha20-Poly1305"
-    case .ccm128: "AES-128-CCM"
-    case .ccm256: "AES-256-CCM"
+    case .ccm128, .shortCCM128: "AES-128-CCM"
+    case .ccm256, .shortCCM256: "AES-256-CCM"
     case .cbc128: "AES-128-CBC"
     case .cbc256: "AES-256-CBC"
     case .ecb128: "AES-128-ECB"
@@ -40,7 +41,14 @@ enum CipherKind: Int, CaseIterable {
     }
   }
 
-  var isCCM: Bool { self == .ccm128 || self == .ccm256 }
+  /// Bytes of CCM's tag, which libcrypto has to know before the key; `nil` of other ciphers.
+  var tagCountOfCCM: Int32? {
+    switch self {
+    case .ccm128, .ccm256: 16
+    case .shortCCM128, .shortCCM256: 8
+    default: nil
+    }
+  }
 }
 
 /// What libcrypto gave for each kind. Never freed: the process needs them until its end.
@@ -102,7 +110,11 @@ final class CipherPool {
   private static func make(_ kind: CipherKind, isEncrypting: Bool) -> OpaquePointer? {
     guard let cipher = Ciphers.all[kind], let context = EVP_CIPHER_CTX_new() else { return nil }
     var isMade = EVP_CipherInit_ex(context, cipher, nil, nil, nil, isEncrypting ? 1 : 0) == 1
-    if kind.isCCM { isMade = isMade && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_IVLEN, 12, nil) == 1 }
+    if let count = kind.tagCountOfCCM {
+      isMade =
+        isMade && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_IVLEN, 12, nil) == 1
+        && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, count, nil) == 1
+    }
     EVP_CIPHER_CTX_set_padding(context, 0)
     guard isMade else {
       EVP_CIPHER_CTX_free(context)

@@ -60,7 +60,8 @@ final class TLSPeers {
   /// The bytes of one direction.
   func stream(_ direction: Int) -> [UInt8] { flights.filter { $0.direction == direction }.flatMap(\.bytes) }
 
-  private static let identity: (key: OpaquePointer, certificate: OpaquePointer) = {
+  // SAFETY: written once; libssl's reference counts are for all threads.
+  nonisolated(unsafe) private static let identity: (key: OpaquePointer, certificate: OpaquePointer) = {
     let maker = EVP_PKEY_CTX_new_from_name(nil, "EC", nil)
     EVP_PKEY_keygen_init(maker)
     EVP_PKEY_CTX_set_group_name(maker, "P-256")
