@@ -290,6 +290,7 @@ extension TLSConnection {
     var looked = 0
     // Those that are tried by number afterwards.
     var others: [Int32] = []
+    let most = sidesAreCertain ? 256 : 512
     let suite = provedSuite
     while looked < context.keys.count, spent < min(left, 65_536), looked < 1 << 20 {
       let slot = context.keys.slot(back: looked)
@@ -297,7 +298,7 @@ extension TLSConnection {
       if looked & 63 == 0 { spent += 1 }
       guard fits(slot, trial.direction, context) else { continue }
       let secret = context.keys.secret(slot)
-      if secret.count == 32, others.count < 256, suite?.cipher != .gcm { others.append(slot) }
+      if secret.count == 32, others.count < most, suite?.cipher != .gcm { others.append(slot) }
       for suite in suite.map({ [$0] }) ?? TLSSuites.ofSecret(count: secret.count)
       where suite.cipher == .gcm && suite.hash.count == secret.count {
         spent += 1

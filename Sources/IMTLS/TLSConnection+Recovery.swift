@@ -93,60 +93,46 @@ extension TLSConnection {
           at += 1
           continue
         }
-        return at > 0 ? passOver(at, side, .noRecord) : .more(count: end)
+        return at > 0 ? passOver(at, side) : .more(count: end)
       }
-      let record = UnsafeRawBufferPointer(rebasing: bytes[at..<end])
+      // What is in front counts for the numbers that may be.
+      if at > 0 { return passOver(at, side) }
+      let record = UnsafeRawBufferPointer(rebasing: bytes[..<end])
       let endsWell = TLSRecord.endsWell(bytes, end)
       if side.pointee.keys == nil, isPlainAfterGap(record, side, endsWell) {
         side.pointee.isLost = false
-        if at > 0 { return passOver(at, side, .noRecord) }
         return inStep(bytes, record, direction, time, context)
       }
       let result = attempt(bytes, record, direction, time, hasEvidence: endsWell, context)
-      if case .opened(let opened) = result {
-        if at == 0 { return accept(opened, record, direction, time, context) }
-        // Opened again at the front of what is left.
-        side.pointee.sequence &-= 1
-        let count = at
-        return passOver(count, side, .noRecord)
-      }
+      if case .opened(let opened) = result { return accept(opened, record, direction, time, context) }
       guard endsWell else {
         at += 1
         continue
       }
-      if side.pointee.keys == nil {
-        // Records follow each other here; whose keys they need is another question.
-        side.pointee.isLost = false
-        if at > 0 { return passOver(at, side, .noRecord) }
-        return inStep(bytes, record, direction, time, context)
-      }
-      if at > 0 {
-        side.pointee.passed(at)
-        return skipFailed(record, at, side, result)
-      }
-      return skipFailed(record, 0, side, result)
+      guard side.pointee.keys == nil else { return skipFailed(record, side, result) }
+      // Records follow each other here; whose keys they need is another question.
+      side.pointee.isLost = false
+      return inStep(bytes, record, direction, time, context)
     }
     // The last four bytes may begin a header.
     let count = isEnd ? bytes.count : at
-    return count > 0 ? passOver(count, side, .noRecord) : .more(count: TLSRecord.headerCount)
+    return count > 0 ? passOver(count, side) : .more(count: TLSRecord.headerCount)
   }
 
-  private func passOver(_ count: Int, _ side: UnsafeMutablePointer<TLSSide>, _ reason: TLSUnread) -> TLSStep {
-    // In step again, what lies in front is no part of a gap any more.
-    if side.pointee.isLost || side.pointee.keys == nil { side.pointee.passed(count) }
-    return .unread(count: count, reason)
+  private func passOver(_ count: Int, _ side: UnsafeMutablePointer<TLSSide>) -> TLSStep {
+    side.pointee.passed(count)
+    return .unread(count: count, .noRecord)
   }
 
   /// A record that the keys do not open, between others.
   private func skipFailed(
-    _ record: UnsafeRawBufferPointer, _ before: Int, _ side: UnsafeMutablePointer<TLSSide>, _ result: Attempt
+    _ record: UnsafeRawBufferPointer, _ side: UnsafeMutablePointer<TLSSide>, _ result: Attempt
   ) -> TLSStep {
     side.pointee.passed(record.count)
     side.pointee.chain &+= 1
     switch result {
-    case .failed(let reason): return .unread(count: before + record.count, reason)
-    case .missing(let reason): return .unread(count: before + record.count, reason)
-    case .opened: return .unread(count: before + record.count, .tag)
+    case .failed(let reason), .missing(let reason): return .unread(count: record.count, reason)
+    case .opened: return .unread(count: record.count, .tag)
     }
   }
 

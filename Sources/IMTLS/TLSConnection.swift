@@ -115,13 +115,12 @@ package final class TLSConnection {
     } else if isPlain(record, side) {
       return plain(record, direction, time, context)
     } else if side.pointee.isGivenUp, !side.pointee.hasCandidates, !hasNews(side, context) {
-      side.pointee.passed(record.count)
-      side.pointee.passedCount += UInt64(record.count)
-      return .unread(count: record.count, reasonWithoutKeys)
+      return pass(record, side, side.pointee.reason)
     }
     switch attempt(bytes, record, direction, time, hasEvidence: true, context) {
     case .opened(let opened): return accept(opened, record, direction, time, context)
     case .missing(let reason):
+      side.pointee.reason = reason
       if side.pointee.keys == nil {
         if !side.pointee.isGivenUp {
           note(side, context)
@@ -163,9 +162,6 @@ package final class TLSConnection {
     if count > 1 { side.pointee.chain &+= 1 }
     return .unread(count: count, count > 1 ? reason : .noRecord)
   }
-
-  /// The reason when nothing is there to be tried.
-  private var reasonWithoutKeys: TLSUnread { hasClientHello || facts.isFoundByTrial ? .noKey : .noHello }
 
   /// An opened record, whose plaintext is in the scratch buffer.
   func accept(

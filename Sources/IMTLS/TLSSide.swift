@@ -38,6 +38,8 @@ struct TLSSide {
   /// Whether a renegotiation's hellos are newer than the keys.
   var hasNewerHellos = false
   var isUndecided = false
+  /// What was missing last.
+  var reason = TLSUnread.noKey
   var isGivenUp = false
   /// Whether the last attempt had any keys to try.
   var hasCandidates = false

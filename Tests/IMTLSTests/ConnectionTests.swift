@@ -134,7 +134,9 @@ import Testing
     Self.expectAll(first, peers)
   }
 
-  @Test(arguments: [(TLS1_2_VERSION, UInt64(0)), (TLS1_2_VERSION, UInt64(1) << 14), (TLS1_3_VERSION, UInt64(0))] as [(Int32, UInt64)])
+  @Test(
+    arguments: [(TLS1_2_VERSION, UInt64(0)), (TLS1_2_VERSION, UInt64(1) << 14), (TLS1_3_VERSION, UInt64(0))]
+      as [(Int32, UInt64)])
   func readsResumedSessions(_ version: Int32, _ options: UInt64) {
     var random = SeededRandom(6)
     var made = TLSPeerOptions()
@@ -172,6 +174,30 @@ import Testing
       Self.expectAll(observer, peers)
       #expect(observer.controls[0].filter { $0 == .clientHello }.count == 2)
     }
+  }
+
+  @Test func passesOverRejectedEarlyData() {
+    var random = SeededRandom(9)
+    var options = TLSPeerOptions()
+    options.earlyDataLimit = 16_384
+    options.options = 1 << 24
+    let peers = TLSPeers(options)
+    #expect(peers.shakeHands())
+    Self.talk(peers, &random, count: 4)
+    let early = random.bytes(900)
+    _ = peers.reconnect(early: early, isAccepted: false)
+    #expect(!peers.isEarlyDataAccepted)
+    Self.talk(peers, &random, count: 12)
+    let observer = TLSObserver(keyLog: peers.keyLog)
+    Self.feed(observer, peers.flights, &random)
+    observer.finish()
+    for direction in 0..<2 {
+      let isEqual = observer.records[direction].map(\.bytes) == peers.sent[direction]
+      #expect(isEqual)
+    }
+    // Header, type and tag.
+    #expect(observer.unread[0] == [.earlyRejected: 900 + 5 + 1 + 16] && observer.unread[1] == [:])
+    #expect(observer.connection.facts.isEarlyDataAccepted == false && observer.early.isEmpty)
   }
 
   @Test func readsEarlyData() {

@@ -50,7 +50,8 @@ final class TLSObserver {
     }
     let loss = held[direction].withUnsafeBytes {
       connection.lose(
-        byteCount: count.map(UInt64.init), after: $0, direction: direction, time: Timestamp(nanoseconds: 0), in: context)
+        byteCount: count.map(UInt64.init), after: $0, direction: direction, time: Timestamp(nanoseconds: 0), in: context
+      )
     }
     offset[direction] += held[direction].count + (count ?? 0)
     held[direction] = []

@@ -16,8 +16,9 @@ struct TLSPeerOptions {
   /// Plaintext of TLS 1.3 is padded to a multiple of this.
   var padding = 0
   var earlyDataLimit: UInt32 = 0
-  /// An early data limit of 0 at the server refuses what the client sends.
   var serverName: String?
+  /// Whether the ClientHello has the extension of an encrypted one.
+  var offersEncryptedHello = false
 }
 
 /// A client and a server of OpenSSL, joined in memory, and all that they send.
@@ -102,6 +103,10 @@ final class TLSPeers {
       SSL_CTX_set_max_early_data(context, options.earlyDataLimit)
     } else {
       imdump_ssl_cache_sessions(context, 1)
+      if options.offersEncryptedHello {
+        // SSL_EXT_CLIENT_HELLO.
+        SSL_CTX_add_custom_ext(context, 0xfe0d, 0x80, nil, nil, nil, nil, nil)
+      }
       SSL_CTX_set_keylog_callback(context) { connection, line in
         guard let line else { return }
         let context = UInt(bitPattern: SSL_get_SSL_CTX(connection))
@@ -186,7 +191,7 @@ final class TLSPeers {
   }
 
   /// A further connection that resumes the session of the last one. Flights and what was sent begin anew.
-  func reconnect(early: [UInt8] = []) -> Bool {
+  func reconnect(early: [UInt8] = [], isAccepted: Bool = true) -> Bool {
     let session = SSL_get1_session(client)
     // Closed well, or the session is not resumed.
     SSL_shutdown(client)
@@ -202,10 +207,13 @@ final class TLSPeers {
     if !early.isEmpty {
       var count = 0
       guard SSL_write_early_data(client, early, early.count, &count) == 1 else { return false }
-      sent[0].append(early)
       carry(0)
-      var room = [UInt8](repeating: 0, count: 1 << 15)
-      SSL_read_early_data(server, &room, room.count, &count)
+      // A server that does not ask for early data rejects it.
+      if isAccepted {
+        sent[0].append(early)
+        var room = [UInt8](repeating: 0, count: 1 << 15)
+        SSL_read_early_data(server, &room, room.count, &count)
+      }
       carry(1)
     }
     let isDone = shakeHands()
