@@ -36,7 +36,7 @@ enum LiveScript {
             const now = find(at) || document.getElementById(id);
             if (now.id === id) now.tabIndex = -1;
             now.focus({preventScroll: true});
-            if (range) now.setSelectionRange(...range);
+            if (range && now.setSelectionRange) now.setSelectionRange(...range);
           });
         }
         return back;
@@ -53,14 +53,16 @@ enum LiveScript {
         const seen = e => e && main.contains(e) && e.getBoundingClientRect().bottom > 0 && e.getBoundingClientRect().top < innerHeight;
         const top = seen(document.activeElement) ? document.activeElement
           : document.elementFromPoint(innerWidth / 2, Math.min(40, innerHeight / 2));
-        const at = top && main.contains(top) && scrollY > 0 ? place(seen(document.activeElement) ? top : top.closest('[id]')) : null;
+        // Between two sections stands none of them.
+        const held = !top || !main.contains(top) || scrollY === 0 ? null : seen(document.activeElement) ? top : top.closest('[id]');
+        const at = held && place(held);
         const before = at && find(at)?.getBoundingClientRect().top;
         for (const part of parts) {
           const old = document.getElementById(part.id), text = part.outerHTML;
           if (raw.get(part.id) === text || [...old.querySelectorAll('figure')].some(f => f.isRead?.())) continue;
-          raw.set(part.id, text);
           const back = kept(old);
           old.replaceWith(part);
+          raw.set(part.id, text);
           enhance(part);
           for (const put of back) put();
         }
@@ -88,20 +90,25 @@ enum LiveScript {
         tell();
       });
       const refresh = async () => {
-        let next = 2000;
+        const next = 2000;
         if (!isPaused && !document.hidden && getSelection().isCollapsed) {
           const begun = performance.now();
+          let text = null;
           try {
             const answer = await fetch(location.pathname, {cache: 'no-store', signal: AbortSignal.timeout(20000)});
             if (!answer.ok) throw new Error(answer.status);
-            const text = await answer.text();
-            if (!isPaused && getSelection().isCollapsed) show(new DOMParser().parseFromString(text, 'text/html'));
-            hasFailed = false;
+            text = await answer.text();
           } catch {
-            hasFailed = true;
+            // It is told below.
           }
+          hasFailed = text === null;
           tell();
-          next = Math.max(next, 5 * (performance.now() - begun));
+          try {
+            if (text !== null && !isPaused && getSelection().isCollapsed) show(new DOMParser().parseFromString(text, 'text/html'));
+          } finally {
+            setTimeout(refresh, Math.max(next, 5 * (performance.now() - begun)));
+          }
+          return;
         }
         setTimeout(refresh, next);
       };
