@@ -96,7 +96,7 @@ let package = Package(
     .target(name: "CMachine"),
     .target(name: "CSandbox"),
     room("IMFields", ["IMWire"]),
-    room("IMEngine", ["IMWire", "IMFields", "CDeflate", "CMachine", "CZlib"]),
+    room("IMEngine", ["IMWire", "IMFields", "IMTLS", "CDeflate", "CMachine", "CZlib"]),
     room("IMYAML", ["CYAML"], isCold: true, isQuick: true),
     room(
       "IMProfile", ["IMEngine", "IMFields", "IMYAML", "IMWire"],
@@ -120,7 +120,7 @@ let package = Package(
     room(
       "IMPipeline",
       [
-        "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics", "IMFilter",
+        "IMCapture", "IMEngine", "IMTLS", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics", "IMFilter",
         "IMAlerts", "IMOutput", "IMDocuments", "IMStore", "IMReport", "IMBrowser", "IMTerminal", "IMOwners", "IMYAML",
         "IMWire", "CSandbox",
       ], isCold: true),

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include <stdlib.h>
 #include "CSandbox.h"
 
 #include <errno.h>
@@ -98,3 +99,5 @@ int imdump_keep_opening(void) {
 }
 
 int imdump_restrict_opener(int folder) { return restrict_files(&folder, 1, 0); }
+
+const char *imdump_secure_getenv(const char *name) { return secure_getenv(name); }

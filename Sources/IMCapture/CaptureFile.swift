@@ -53,7 +53,7 @@ package final class CaptureFile: PacketSource {
   /// `.truncated` (inside the header), `.badFilter`; for a pcapng file a bad filter is noticed at the first packet.
   package init(
     path: String, filter: String? = nil, stop: StopSwitch = StopSwitch(), steps: ReadingSteps = ReadingSteps(),
-    opener: CaptureOpener = .system, file: Int = 0, mostBytes: Int = .max
+    opener: CaptureOpener = .system, file: Int = 0, mostBytes: Int = .max, secrets: SecretsHandler? = nil
   ) throws(CaptureError) {
     input = try CaptureInput.open(path: path, stop: stop, step: steps.bytes, opener: opener)
     base = PacketNumber.base(file: file)
@@ -78,7 +78,7 @@ package final class CaptureFile: PacketSource {
       use(header.length)
     } else if magic == PcapngWalker.sectionHeader {
       guard try fill(12, "the section header") else { return }
-      pcapng = PcapngWalker(filter: packetFilter)
+      pcapng = PcapngWalker(filter: packetFilter, secrets: secrets)
     } else {
       throw CaptureError(.notACapture, path, Self.explain(UnsafeRawBufferPointer(start: buffer, count: end)), offset: 0)
     }

@@ -42,6 +42,7 @@ package final class MergedCapture: PacketSource {
   private let stopSwitch: StopSwitch
   private let steps: ReadingSteps
   private let opener: CaptureOpener
+  private let secrets: SecretsHandler?
   private var inputs: [Input]
   private var queue = MergeQueue()
   private var output: MergedBatch
@@ -64,9 +65,11 @@ package final class MergedCapture: PacketSource {
   /// anything could.
   package init(
     paths: [String], order: MergeOrder = .time, filter: String? = nil, stop: StopSwitch = StopSwitch(),
-    steps: ReadingSteps = ReadingSteps(), opener: CaptureOpener = .system
+    steps: ReadingSteps = ReadingSteps(), opener: CaptureOpener = .system,
+    secrets: SecretsHandler? = nil
   ) {
     self.order = order
+    self.secrets = secrets
     self.filter = filter
     stopSwitch = stop
     self.steps = steps
@@ -215,7 +218,7 @@ package final class MergedCapture: PacketSource {
       do throws(CaptureError) {
         return try CaptureFile(
           path: inputs[index].path, filter: filter, stop: stopSwitch, steps: stepsForNext, opener: opener, file: index,
-          mostBytes: inputs.count > 1 && order == .time ? Self.mostBytes : .max)
+          mostBytes: inputs.count > 1 && order == .time ? Self.mostBytes : .max, secrets: secrets)
       } catch {
         // This process may have fewer files open than expected.
         guard error.errno == EMFILE || error.errno == ENFILE, releaseHeld() else { throw error }

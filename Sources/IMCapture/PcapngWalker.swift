@@ -22,12 +22,16 @@ struct PcapngWalker {
   private(set) var drops = PcapngDrops()
 
   private let filter: PacketFilter?
+  private let secrets: SecretsHandler?
   private var isSwapped = false
   /// The interfaces of this section, as the packets need them.
   private var lanes: [PcapngLane] = []
 
-  /// A walker at the start of a file; `filter` decides which packets stay.
-  init(filter: PacketFilter?) { self.filter = filter }
+  /// A walker at the start of a file; `filter` decides which packets stay, and `secrets` gets what decryption secrets blocks hold.
+  init(filter: PacketFilter?, secrets: SecretsHandler? = nil) {
+    self.filter = filter
+    self.secrets = secrets
+  }
 
   /// Appends the packets whose blocks stand whole in `bytes[range]` to `batch`.
   mutating func walk(_ bytes: UnsafeRawPointer, _ range: Range<Int>, into batch: inout RecordBatch) -> Walk {
@@ -58,7 +62,7 @@ struct PcapngWalker {
       }
       if type == Self.sectionHeader { isSwapped = order }
       // What was lost is told before the packets behind are taken, and not before those in front are.
-      if type == 5, batch.count > 0 { return Walk(next: offset, end: .full) }
+      if type == 5 || (type == 10 && secrets != nil), batch.count > 0 { return Walk(next: offset, end: .full) }
       if let end = take(type, block, byteCount, at: offset, into: &batch) { return Walk(next: offset, end: end) }
       offset &+= byteCount
     }
@@ -75,6 +79,7 @@ struct PcapngWalker {
     case 3: least = 16
     case 1: least = 20
     case 5: least = 24
+    case 10 where secrets != nil: least = 20
     case Self.sectionHeader: least = 28
     default: return nil
     }
@@ -87,6 +92,7 @@ struct PcapngWalker {
     case 3: return simplePacket(block, byteCount, at: offset, into: &batch)
     case 1: return interface(block, byteCount)
     case 5: statistics(block, byteCount)
+    case 10: return secrets(block, byteCount)
     default: return section(block)
     }
     return nil
@@ -119,6 +125,19 @@ struct PcapngWalker {
     let index = Int(block.u32(8, swapped: isSwapped))
     guard index < lanes.count else { return }
     drops.read(block, byteCount, swapped: isSwapped, interface: lanes[index].index)
+  }
+
+  /// A decryption secrets block: type of the secrets at 8, their length at 12, the secrets at 16. Of those of TLS (`TLSK`) a key log's
+  /// lines stand there.
+  private func secrets(_ block: UnsafeRawPointer, _ byteCount: Int) -> Walk.End? {
+    let length = block.u32(12, swapped: isSwapped)
+    guard Int(length) <= byteCount &- 20 else {
+      return .damaged(.damaged, "a decryption secrets block", "of \(byteCount) bytes claims secrets of \(length)")
+    }
+    if block.u32(8, swapped: isSwapped) == 0x544c_534b {
+      secrets?.take(UnsafeRawBufferPointer(start: block + 16, count: Int(length)))
+    }
+    return nil
   }
 
   /// An enhanced packet (interface at 8) or an obsolete packet block (interface at 8, drop count at 10); both have the

@@ -1,3 +1,4 @@
+package import IMTLS
 package import IMWire
 
 /// Everything that happens per packet: parsing, reassembly, decoding and tracking, on packet time.
@@ -26,8 +27,13 @@ package struct Engine: ~Copyable {
   /// The moment that had come before the line was quiet; `nil` while packets come.
   private var lastMoment: Timestamp?
 
-  /// An engine that tells `sink`.
-  package init(options: EngineOptions, sink: any EngineSink) {
+  /// The secrets that TLS is read with, and how many there were when connections that wait for some were looked at last.
+  private let secrets: TLSContext?
+  private var generation: UInt32 = 0
+
+  /// An engine that tells `sink`, and reads TLS with the secrets of `keys`, which may grow meanwhile.
+  package init(options: EngineOptions, sink: any EngineSink, keys: KeyTable? = nil) {
+    secrets = keys.map { TLSContext(keys: $0) }
     shared = SharedState(memory: options.memory)
     let reassembler = Reassembler(options: options.reassembly, shared: shared, seed: options.seed)
     packets = PacketStage(verifiesChecksums: options.verifiesChecksums, hasher: reassembler.flows.hasher)
@@ -36,7 +42,7 @@ package struct Engine: ~Copyable {
     packets.parser.fragments.patience = Nanoseconds(options.datagramPatience)
     let tracker = Tracker(options: options, budget: shared.budget, sink: sink, flows: reassembler.flows.places)
     let streams = Streams(options: options, sink: sink, shared: shared, tracker: tracker)
-    let carriers = Carriers(options: options, shared: shared, streams: streams)
+    let carriers = Carriers(options: options, shared: shared, streams: streams, secrets: secrets)
     connections = Connections(
       options: options, sink: sink, shared: shared, reassembler: reassembler, carriers: carriers,
       segment: UnsafeMutableRawPointer(packets.packets).assumingMemoryBound(to: Segment.self))
@@ -47,10 +53,18 @@ package struct Engine: ~Copyable {
   /// Does what time alone brings about up to `time`, when the line has been quiet until then: whoever calls knows a clock that packets
   /// are dated by, and that none of before is still to come. The last moment of the totals stays that of the packets.
   package mutating func idle(until time: Timestamp) {
+    readWaiting()
     guard packets.count > 0, time > shared.clock.lastPacketAt, time >= shared.clock.wake else { return }
     lastMoment = lastMoment ?? shared.clock.moment
     connections.wake(at: time)
     connections.tracker.tellSettlements()
+  }
+
+  /// Reads the connections that wait for secrets, when there are new ones.
+  private mutating func readWaiting() {
+    guard let secrets, generation != secrets.keys.generation else { return }
+    generation = secrets.keys.generation
+    connections.readWaiting()
   }
 
   /// Says that packets come whose times are unknown: from here on no round trip is measured.
@@ -62,6 +76,7 @@ package struct Engine: ~Copyable {
   /// Takes a batch of packets. See `PacketRecord` for what the batch must promise.
   package mutating func process(_ bytes: RawSpan, _ records: Span<PacketRecord>) {
     if records.count > 0 { lastMoment = nil }
+    readWaiting()
     let view = Bytes(bytes)
     var first = 0
     while first < records.count {

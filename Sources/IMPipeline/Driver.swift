@@ -28,6 +28,7 @@ final class Driver {
   let companions: [any Companion]
   private let input: InputOptions
   private let stopping: Stopping
+  private let secrets: KeyLogs?
   private var confinement: Confinement?
   private(set) var source: (any PacketSource)?
   private(set) var finishedStatistics: [CaptureStatistics] = []
@@ -49,8 +50,9 @@ final class Driver {
 
   init(
     engine: consuming Engine, input: InputOptions, stopping: Stopping, confinement: Confinement?,
-    companions: [any Companion] = []
+    companions: [any Companion] = [], secrets: KeyLogs? = nil
   ) {
+    self.secrets = secrets
     self.engine = engine
     self.input = input
     self.stopping = stopping
@@ -79,6 +81,7 @@ final class Driver {
       errors.append(error)
     }
     for companion in companions { do throws(CaptureError) { try companion.ended() } catch { errors.append(error) } }
+    secrets?.finish()
     engine.finish(at: statistics.latestFilteredOut)
     self.errors = errors
     return errors
@@ -106,7 +109,7 @@ final class Driver {
       return try drive(source, hooks)
     }
     if stopping.stop.isStopped || left == 0 || hooks.isOver() { return }
-    let files = input.capture(stop: stopping.stop)
+    let files = input.capture(stop: stopping.stop, secrets: secrets?.handler)
     source = files
     defer {
       errors += files.failures
@@ -172,6 +175,7 @@ final class Driver {
         }
       }
       self.left -= UInt64(records.count)
+      self.secrets?.follow()
       if source.statistics.withoutTime > 0 { self.engine.lacksTimes() }
       if self.linkType == nil, records.count > 0 { self.linkType = records[0].linkType }
       self.process(bytes, records)

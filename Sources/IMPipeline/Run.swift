@@ -30,6 +30,7 @@ struct Run {
     var decode = decode
     decode.profiles = profileNames(decode.profiles)
     if let path = decode.hashKeyFile { decode.identities = try readHashKey(path) }
+    decode.secrets = try KeyLogs.of(decode, input, isQuiet: report.isQuiet)
     self.decode = decode
     self.report = report
     confinement = try Confinement(input.confinement, isLive: input.interface != nil)
@@ -106,12 +107,14 @@ struct Run {
       options.sinkCost.server += cost.server
       sink = companion.ears(before: sink)
     }
-    return Engine(options: options, sink: sink ?? NoSink())
+    return Engine(options: options, sink: sink ?? NoSink(), keys: decode.secrets?.table)
   }
 
   /// A driver of the engine for these options, that has not started.
   func driver(_ engine: consuming Engine, _ companions: [any Companion] = []) -> Driver {
-    Driver(engine: engine, input: input, stopping: stopping, confinement: confinement, companions: companions)
+    Driver(
+      engine: engine, input: input, stopping: stopping, confinement: confinement, companions: companions,
+      secrets: decode.secrets)
   }
 
   /// Whether the input can be read twice: files, no interface and no pipe.

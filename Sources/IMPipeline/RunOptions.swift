@@ -87,6 +87,10 @@ package struct DecodeOptions: Sendable {
   package var hashKeyFile: String?
   /// Which copy of a byte counts.
   package var overlap = OverlapPolicy.first
+  /// Key logs whose secrets TLS is read with.
+  package var keyLogs: [String] = []
+  /// What is read of them, once they are open.
+  var secrets: KeyLogs?
 
   /// The defaults.
   package init() {}
@@ -153,8 +157,9 @@ extension InputOptions {
   }
 
   /// The files as one source.
-  func capture(stop: StopSwitch) -> MergedCapture {
-    MergedCapture(paths: files, order: order, filter: captureFilter, stop: stop, steps: steps, opener: opener)
+  func capture(stop: StopSwitch, secrets: SecretsHandler? = nil) -> MergedCapture {
+    MergedCapture(
+      paths: files, order: order, filter: captureFilter, stop: stop, steps: steps, opener: opener, secrets: secrets)
   }
 
   /// How the interface is opened.

@@ -134,6 +134,10 @@ extension DecodeOptions: OptionGroup {
           options.limits[limit] = value
         } catch { throw ValueError(error.message) }
       },
+      .list(
+        "--keylog <file>", \.keyLogs,
+        "Decrypt TLS with the secrets of this key log (SSLKEYLOGFILE format); live, it may grow meanwhile. Repeatable.",
+        completing: .files),
       .value("--overlap <policy>", \.overlap, "Which copy counts when a retransmission carries different bytes."),
       .value(
         "--hash-key-file <file>", \.hashKeyFile,

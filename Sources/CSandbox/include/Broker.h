@@ -41,4 +41,7 @@ int imdump_unlink_path(const char *path);
 typedef void (*imdump_system_call)(void);
 imdump_system_call imdump_database_call(const char *name);
 
+/// The value of a variable of the environment; none where this process has more rights than its caller (secure_getenv(3)).
+const char *_Nullable imdump_secure_getenv(const char *_Nonnull name);
+
 #endif

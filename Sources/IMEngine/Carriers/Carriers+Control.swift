@@ -28,7 +28,8 @@ extension Carriers {
       record.pointee.webSocket.isClosed = true
       record.pointee.webSocket.closeStatus = status ?? 0
       tellCarrier(
-        .webSocketClose(status: status), side, at: at, offset: source.base &+ UInt64(position),
+        .webSocketClose(status: status), side, at: at,
+        offset: streams.place(side, source.base &+ UInt64(position)),
         count: header.frameCount)
     }
   }

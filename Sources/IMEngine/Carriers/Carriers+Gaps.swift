@@ -58,7 +58,7 @@ extension Carriers {
   }
 
   /// Passes over what a reader holds.
-  private mutating func dropHeld(
+  mutating func dropHeld(
     _ side: FlowSide, _ reader: Ref<WebSocketReader>
   ) {
     guard let held = reader.pointee.held else { return }
@@ -81,7 +81,8 @@ extension Carriers {
     streams.raise(
       Issue(
         .webSocketFrame, timestamp: held.pointee.mark(at: held.pointee.start).timestamp,
-        direction: side.direction, streamOffset: held.pointee.streamOffset, byteCount: UInt64(count)),
+        direction: side.direction, streamOffset: streams.place(side, held.pointee.streamOffset),
+        byteCount: UInt64(count)),
       flow)
     countSkipped(flow, count)
     held.pointee.consume(count)
@@ -89,7 +90,9 @@ extension Carriers {
 
   /// Ends what a carried direction holds: nothing will follow it.
   mutating func endCarrier(_ side: FlowSide) {
-    guard side.half.pointee.flags.contains(.carried), let reader = streams.reader(side) else { return }
+    guard side.half.pointee.flags.contains(.carried) else { return }
+    if let tls = streams.tls(of: side.flow) { endRecords(side, tls) }
+    guard let reader = streams.reader(side) else { return }
     carryHeld(side, isEnd: true)
     // The connection may have turned out to be none that is read.
     guard side.half.pointee.flags.contains(.carried) else { return }
@@ -101,6 +104,7 @@ extension Carriers {
   /// Frees what a direction holds for its frames beyond its reader; what is compressed and goes on with what came before
   /// cannot be read any more.
   mutating func releaseCarrier(_ side: FlowSide) {
+    if let tls = streams.tls(of: side.flow) { releaseRecords(side, tls) }
     guard let reader = streams.reader(side) else { return }
     let isInFrame = reader.pointee.state == .payload && reader.pointee.held == nil
     let isCompressed = reader.pointee.message == .compressed
@@ -134,6 +138,7 @@ extension Carriers {
       record.pointee.readers[side.number] = nil
       half.pointee.flags.subtract([.carried, .inflating])
     }
+    dropTLS(flow, record)
   }
 
   // MARK: Finding

@@ -37,7 +37,7 @@ extension Carriers {
       budget.take(.connections, WebSocketReader.cost)
       let begins =
         half.pointee.flags.contains(.fromStart)
-        && half.pointee.rest?.pointee.streamOffset ?? half.pointee.offset <= record.pointee.begin[side.number]
+        && half.pointee.rest?.pointee.streamOffset ?? streams.end(of: side) <= record.pointee.begin[side.number]
       let reader = Ref.make(
         WebSocketReader(isMasked: side.number == Int(flow.pointee.client), state: begins ? .upgrade : .lost))
       record.pointee.readers[side.number] = reader
@@ -89,7 +89,7 @@ extension Carriers {
       tellCarrier(
         .webSocket(isCompressed: upgrade.hasDeflate, isMidstream: false), side,
         at: source.held?.pointee.mark(at: position + count - 1).timestamp ?? source.at,
-        offset: source.base &+ UInt64(position), count: count)
+        offset: streams.place(side, source.base &+ UInt64(position)), count: count)
       return count
     }
   }
@@ -176,7 +176,7 @@ extension Carriers {
     ledger.pointee.unreadBytes += UInt64(skipped)
     rest.pointee.consume(skipped)
     let at = rest.pointee.mark(at: rest.pointee.start).timestamp
-    let offset = rest.pointee.streamOffset
+    let offset = streams.place(side, rest.pointee.streamOffset)
     beginCarrying(flow, side.index)
     guard let record = streams.carrier(of: flow) else { return }
     foundWebSocket(record)

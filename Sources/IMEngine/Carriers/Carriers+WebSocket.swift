@@ -31,13 +31,12 @@ extension Carriers {
   /// The least that a message may inflate to, whatever its ratio.
   private static var freelyInflated: Int { 1 << 20 }
 
-  /// Takes `count` stream bytes of a carried direction that have just become contiguous.
+  /// Takes bytes of the stream that WebSocket frames stand in, the first of which is at `start` of it: TCP's, or that of TLS records.
   @inline(never)
   mutating func carry(
-    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch, at start: UInt64
   ) {
     guard let reader = streams.reader(side) else { return }
-    let start = side.half.pointee.offset &- UInt64(stretch.count)
     guard reader.pointee.held == nil, reader.pointee.state != .lost else {
       hold(side, reader, bytes, stretch, at: start)
       carryHeld(side, isEnd: false)
@@ -126,7 +125,9 @@ extension Carriers {
           break loop
         }
         if (header.key != nil) != reader.pointee.isMasked {
-          noteMask(header, side, reader, at: bringer(source, position).at, source.base &+ UInt64(position))
+          noteMask(
+            header, side, reader, at: bringer(source, position).at,
+            streams.place(side, source.base &+ UInt64(position)))
         }
         if header.isControl {
           guard end - position >= header.frameCount else { break loop }
@@ -150,7 +151,8 @@ extension Carriers {
         let bringer = bringer(source, position)
         let count = min(reader.pointee.remaining, min(bringer.end ?? end, end) - position, Self.longestPart)
         takePayload(
-          side, reader, bytes, at: position, count: count, place: source.base &+ UInt64(position), bringer)
+          side, reader, bytes, at: position, count: count,
+          place: streams.place(side, source.base &+ UInt64(position)), bringer)
         position += count
         if reader.pointee.remaining == 0 { endFrame(side, reader, bringer) }
         if Int(truncatingIfNeeded: reader.pointee.offsets.end &- before) - handedOn > Self.batch {
@@ -166,7 +168,7 @@ extension Carriers {
   }
 
   /// The packet that brought the byte at `position`.
-  private func bringer(_ source: CarriedBytes, _ position: Int) -> Bringer {
+  func bringer(_ source: CarriedBytes, _ position: Int) -> Bringer {
     guard let held = source.held else { return Bringer(at: source.at, number: source.number) }
     let (mark, end) = held.pointee.stretch(at: position)
     return Bringer(at: mark.timestamp, number: mark.number, end: end)
@@ -310,19 +312,27 @@ extension Carriers {
     _ side: FlowSide, _ reader: Ref<WebSocketReader>,
     _ bytes: borrowing Bytes, count: Int, place: UInt64, wireCount: Int, _ bringer: Bringer
   ) {
-    let flow = side.flow
     guard count > 0 else { return }
-    let half = side.half
     let inner = reader.pointee.offsets.end
     reader.pointee.offsets.append(count, wire: place, wireCount: wireCount)
+    keepCarried(
+      side, bytes, Stretch(offset: 0, count: count, timestamp: bringer.at, number: bringer.number), at: inner)
+  }
+
+  /// Adds bytes that `CarrierOffsets` knows to what a direction holds; the first stands at `inner` of the stream that is carried.
+  mutating func keepCarried(
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch, at inner: UInt64
+  ) {
+    let flow = side.flow
+    let half = side.half
     var passed = 0
     if half.pointee.flags.contains(.passing) {
-      passed = min(count, Int(half.pointee.passOver))
+      passed = min(stretch.count, Int(half.pointee.passOver))
       half.pointee.passOver -= UInt32(passed)
       if half.pointee.passOver == 0 { half.pointee.flags.remove(.passing) }
-      countSkipped(flow, reader.pointee.offsets.wireCount(inner, passed))
+      countSkipped(flow, streams.wireCount(side, from: inner, passed))
     }
-    guard passed < count else { return }
+    guard passed < stretch.count else { return }
     let rest: Ref<StreamRest>
     if let existing = half.pointee.rest {
       rest = existing
@@ -331,9 +341,7 @@ extension Carriers {
       half.pointee.rest = rest
       holders.add(side, streams.tracker.flows)
     }
-    rest.pointee.append(
-      bytes, Stretch(offset: passed, count: count - passed, timestamp: bringer.at, number: bringer.number),
-      streamOffset: inner &+ UInt64(passed))
+    rest.pointee.append(bytes, stretch.from(stretch.offset + passed), streamOffset: inner &+ UInt64(passed))
     if budget.isOverHeld { clock.wakeNow() }
   }
 
@@ -342,16 +350,20 @@ extension Carriers {
     _ side: FlowSide, _ reader: Ref<WebSocketReader>,
     new: Int
   ) {
-    let flow = side.flow
-    let half = side.half
-    if flow.pointee.profile == .unknown {
+    decodeKept(side, new: new)
+    reader.pointee.offsets.forget(before: side.half.pointee.rest?.pointee.streamOffset ?? reader.pointee.offsets.end)
+    reader.pointee.account(budget)
+  }
+
+  /// Decodes what a carried direction holds, `new` bytes of it for the first time.
+  mutating func decodeKept(_ side: FlowSide, new: Int) {
+    let profile = side.flow.pointee.profile
+    if profile == .unknown {
       choose(side, new: new, isEnd: false)
-    } else if flow.pointee.profile.isPlan, half.pointee.rest != nil {
-      streams.select(flow.pointee.profile)
+    } else if profile.isPlan, side.half.pointee.rest != nil {
+      streams.select(profile)
       streams.decodeRest(side)
     }
-    reader.pointee.offsets.forget(before: half.pointee.rest?.pointee.streamOffset ?? reader.pointee.offsets.end)
-    reader.pointee.account(budget)
   }
 
   /// Inflates a part of a message and hands on what it makes. Without a `place` it is no part of the wire.

@@ -1,7 +1,8 @@
+import IMTLS
 import IMWire
 
-/// The stage of what protocols travel in beside TCP: PROXY headers in front of a stream, and WebSocket frames around it. What
-/// they carry, and every stream without them, goes on to `Streams`.
+/// The stage of what protocols travel in beside TCP: PROXY headers in front of a stream, TLS records around it, and WebSocket frames
+/// in these. What they carry, and every stream without them, goes on to `Streams`.
 struct Carriers: ~Copyable {
   /// The stage behind: what streams hold.
   var streams: Streams
@@ -9,14 +10,19 @@ struct Carriers: ~Copyable {
   var carried = RawBuffer(), inflated = RawBuffer()
   /// The most bytes that a message may inflate to, and the most for each byte on the wire.
   let inflateLimit: Int, inflateRatio: Int
+  /// What decrypts TLS records; `nil` where nobody has keys.
+  let secrets: TLSContext?
+  /// Connections that wait for keys.
+  var waiting: [WaitingFlow] = []
   let holders: HolderQueue
   let ledger: UnsafeMutablePointer<Ledger>
   let clock: PacketClock
   let budget: MemoryBudget
 
   /// The stage for `options`, with what it shares with the others.
-  init(options: EngineOptions, shared: SharedState, streams: consuming Streams) {
+  init(options: EngineOptions, shared: SharedState, streams: consuming Streams, secrets: TLSContext?) {
     self.streams = streams
+    self.secrets = secrets
     inflateLimit = options.inflateLimit
     inflateRatio = options.inflateRatio
     (holders, ledger, clock, budget) = (shared.holders, shared.ledger, shared.clock, shared.budget)
@@ -40,7 +46,11 @@ struct Carriers: ~Copyable {
     _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch
   ) {
     if side.half.pointee.flags.contains(.carried) {
-      carry(side, bytes, stretch)
+      if let tls = streams.tls(of: side.flow) {
+        decrypt(side, tls, bytes, stretch)
+      } else {
+        carry(side, bytes, stretch, at: side.half.pointee.offset &- UInt64(stretch.count))
+      }
     } else if side.flow.pointee.profile == .unknown {
       if side.flow.pointee.carrier != .max {
         let start = side.half.pointee.offset &- UInt64(stretch.count)
@@ -66,8 +76,10 @@ struct Carriers: ~Copyable {
     let half = side.half
     guard let rest = half.pointee.rest, rest.pointee.count > 0 else { return }
     var isThorough: Bool?
-    if !half.pointee.flags.contains(.carried), !streams.awaitsRoles(side.flow) {
+    let isInTLS = half.pointee.flags.contains(.carried) && streams.reader(side) == nil
+    if !half.pointee.flags.contains(.carried) || isInTLS, !streams.awaitsRoles(side.flow) {
       if readsCarrier(side, rest, isEnd: isEnd) { return }
+      if secrets != nil, !isInTLS, findsTLS(side, rest) { return }
       if !half.pointee.flags.contains(.fromStart) {
         let looksAtAll = streams.isThorough(half, rest, isEnd: isEnd)
         if findWebSocket(side, rest, isThorough: looksAtAll) { return }
@@ -92,7 +104,11 @@ struct Carriers: ~Copyable {
     // Of what the snaplen cut off from a known frame, nothing can have been an answer.
     let isBody = gap.reason == .snaplen && (half.pointee.rest != nil || half.pointee.flags.contains(.passing))
     if half.pointee.flags.contains(.carried) {
-      loseCarrierBytes(side, gap)
+      if let tls = streams.tls(of: side.flow) {
+        loseRecords(side, tls, gap)
+      } else {
+        loseCarrierBytes(side, gap)
+      }
     } else {
       loseFrame(side, gap)
     }

@@ -231,6 +231,9 @@ struct Connections: ~Copyable {
     carriers.streams.reload(index, fresh, reassembler.flows)
   }
 
+  /// Reads the connections that wait for secrets.
+  mutating func readWaiting() { carriers.readWaiting(reassembler.flows) }
+
   // MARK: News
 
   /// What the last segment brought beside new bytes of its stream: other bytes for old ones, old bytes never seen.

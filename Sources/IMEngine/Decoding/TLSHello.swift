@@ -18,6 +18,12 @@ package struct TLSHello: Sendable, Equatable {
     }
   }
 
+  /// What was read of a hello elsewhere.
+  init(version: UInt16, serverName: String?, protocols: [String]) {
+    (self.version, self.serverName, self.protocols) = (version, serverName, protocols)
+    isWhole = true
+  }
+
   /// The longest record that is not encrypted (RFC 8446, section 5.1).
   private static let longestRecord = 1 << 14
 

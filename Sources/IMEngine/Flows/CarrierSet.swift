@@ -12,6 +12,8 @@ package struct CarrierSet: OptionSet, Sendable, BitwiseCopyable {
   package static let webSocket = CarrierSet(rawValue: 4)
   /// WebSocket messages that were compressed.
   package static let deflate = CarrierSet(rawValue: 8)
+  /// TLS records that were read with the secrets of a key log.
+  package static let tls = CarrierSet(rawValue: 16)
   /// A PROXY header of either version.
   package static let proxy: CarrierSet = [.proxy1, .proxy2]
 
@@ -20,6 +22,7 @@ package struct CarrierSet: OptionSet, Sendable, BitwiseCopyable {
     var names: [StaticString] = []
     if contains(.proxy1) { names.append("proxy_v1") }
     if contains(.proxy2) { names.append("proxy_v2") }
+    if contains(.tls) { names.append("tls") }
     if contains(.webSocket) { names.append("websocket") }
     if contains(.deflate) { names.append("permessage-deflate") }
     return names

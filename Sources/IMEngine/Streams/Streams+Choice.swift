@@ -286,6 +286,12 @@ extension Streams {
     dropUnread(flow)
   }
 
+  /// The same of a connection whose records could not be read; `byteCount` of their bytes were counted as unread.
+  mutating func noteUnreadTLS(_ flow: Ref<Flow>, _ hello: TLSHello, byteCount: UInt64) {
+    ledger.pointee.tlsBytes += byteCount
+    noteTLS(flow, hello)
+  }
+
   private mutating func noteTLS(_ flow: Ref<Flow>, _ hello: TLSHello) {
     flow.pointee.profile = .tls
     ledger.pointee.tlsConnections += 1

@@ -19,13 +19,37 @@ extension Streams {
   mutating func wireCount(
     _ side: FlowSide, _ rest: Ref<StreamRest>, _ count: Int
   ) -> Int {
-    guard side.half.pointee.flags.contains(.carried), let reader = reader(side) else { return count }
-    return reader.pointee.offsets.wireCount(rest.pointee.streamOffset, count)
+    guard side.half.pointee.flags.contains(.carried) else { return count }
+    return wireCount(side, from: rest.pointee.streamOffset, count)
+  }
+
+  /// How many bytes on the wire have made the `count` bytes from `inner` on of the stream that is carried.
+  @inline(never)
+  mutating func wireCount(_ side: FlowSide, from inner: UInt64, _ count: Int) -> Int {
+    if let reader = reader(side) { return reader.pointee.offsets.wireCount(inner, count) }
+    if let tls = tls(of: side.flow) { return tls.pointee.ways[side.number].offsets.wireCount(inner, count) }
+    return count
+  }
+
+  /// The reader of a connection's TLS records; `nil` where it has none.
+  mutating func tls(of flow: Ref<Flow>) -> Ref<TLSReader>? { carrier(of: flow)?.pointee.tls }
+
+  /// The place on the wire of the byte at `offset` of the stream in which WebSocket frames stand.
+  mutating func place(_ side: FlowSide, _ offset: UInt64) -> UInt64 {
+    guard let tls = tls(of: side.flow) else { return offset }
+    return tls.pointee.ways[side.number].offsets.wire(offset)
+  }
+
+  /// Where that stream ends.
+  mutating func end(of side: FlowSide) -> UInt64 {
+    guard let tls = tls(of: side.flow) else { return side.half.pointee.offset }
+    return tls.pointee.ways[side.number].offsets.end
   }
 
   /// The place on the wire of the byte at `offset` of what a direction holds.
   mutating func wireOffset(_ side: FlowSide, _ offset: UInt64) -> UInt64 {
-    guard side.half.pointee.flags.contains(.carried), let reader = reader(side) else { return offset }
+    guard side.half.pointee.flags.contains(.carried) else { return offset }
+    guard let reader = reader(side) else { return place(side, offset) }
     return reader.pointee.offsets.wire(offset)
   }
 
@@ -45,12 +69,17 @@ extension Streams {
   mutating func noteSkipped(
     _ side: FlowSide, _ rest: Ref<StreamRest>
   ) {
-    reader(side)?.pointee.innerSkippedFrom = wireOffset(side, rest.pointee.streamOffset)
+    let place = wireOffset(side, rest.pointee.streamOffset)
+    if let reader = reader(side) {
+      reader.pointee.innerSkippedFrom = place
+    } else {
+      tls(of: side.flow)?.pointee.ways[side.number].skippedFrom = place
+    }
   }
 
   /// That place.
   mutating func skippedFrom(_ side: FlowSide) -> UInt64 {
-    reader(side)?.pointee.innerSkippedFrom ?? 0
+    reader(side)?.pointee.innerSkippedFrom ?? tls(of: side.flow)?.pointee.ways[side.number].skippedFrom ?? 0
   }
 
   /// Tells of bytes that were passed over in search of a frame which never came.
@@ -64,7 +93,8 @@ extension Streams {
       raise(
         Issue(
           .resynchronised, timestamp: clock.moment, direction: side.direction,
-          streamOffset: reader(side)?.pointee.innerSkippedFrom ?? side.half.pointee.offset &- total,
+          streamOffset: side.half.pointee.flags.contains(.carried)
+            ? skippedFrom(side) : side.half.pointee.offset &- total,
           byteCount: total), flow)
     }
   }

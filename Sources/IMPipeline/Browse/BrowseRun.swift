@@ -47,7 +47,7 @@ package func runBrowse(
   let session = try takeTerminal(options)
   let confinement = try Confinement(input.confinement, isLive: false, isReader: false)
   let asked = decode
-  let decode = try settled(decode)
+  let decode = try settled(decode, input)
   // Each thread that decodes has plans of its own.
   let plans = (frames: try loaded(decode), files: try loaded(decode), capture: try loaded(decode))
   var names: NameSources?
@@ -159,10 +159,11 @@ private func checkStore(_ path: String, called name: String) throws(CaptureError
 }
 
 /// The options with what has to be read for them.
-func settled(_ decode: DecodeOptions) throws(UsageError) -> DecodeOptions {
+func settled(_ decode: DecodeOptions, _ input: InputOptions) throws(UsageError) -> DecodeOptions {
   var decode = decode
   decode.profiles = profileNames(decode.profiles)
   if let path = decode.hashKeyFile { decode.identities = try readHashKey(path) }
+  decode.secrets = try KeyLogs.of(decode, input, isQuiet: true)
   // As in `index`.
   decode.memory -= decode.memory / 8
   return decode
@@ -177,6 +178,7 @@ func loaded(_ decode: DecodeOptions) throws(UsageError) -> [ProtocolPlan] {
 /// The options that another command has to be given to decode the same.
 func words(_ decode: DecodeOptions, _ captureFilter: String?) -> [String] {
   var words = decode.profiles.flatMap { ["--profile", $0] } + decode.ports.flatMap { ["--port", "\($0)"] }
+  for path in decode.keyLogs { words += ["--keylog", path] }
   if !decode.verifiesChecksums { words.append("--no-checksum") }
   if let captureFilter { words.append(captureFilter) }
   return words

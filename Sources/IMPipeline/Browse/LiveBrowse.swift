@@ -34,7 +34,7 @@ struct LiveBrowse {
     self.input = input
     // The bytes of a message that is shown can be asked for: they are in the file then.
     self.input.isUnbuffered = true
-    self.decode = try settled(decode)
+    self.decode = try settled(decode, input)
     self.options = options
     self.isColoured = isColoured
     plans = (try loaded(self.decode), try loaded(self.decode), try loaded(self.decode))

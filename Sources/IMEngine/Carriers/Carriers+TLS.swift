@@ -1,0 +1,363 @@
+import IMTLS
+import IMWire
+
+/// Protocols in TLS records: what the records carry, once decrypted, is a stream of its own, in which WebSocket frames or the plan's
+/// frames stand.
+///
+/// The directions are `carried`. The stream's offsets are its own and are told as those of the wire, where each decrypted byte has its
+/// encrypted one.
+extension Carriers {
+  /// The most bytes of a direction that wait for keys, and how long they do, in packet time.
+  private static var mostWaiting: Int { 64 << 10 }
+  private static var longestWait: Nanoseconds { .seconds(10) }
+
+  // MARK: Beginning
+
+  /// Looks for TLS records in what an undecided side holds. True when they were found; then both directions are read as records.
+  @inline(never)
+  mutating func findsTLS(_ side: FlowSide, _ rest: Ref<StreamRest>) -> Bool {
+    guard secrets != nil, !streams.needs.contains(.stretches) else { return false }
+    let first = rest.pointee.memoryStart.load(fromByteOffset: rest.pointee.start, as: UInt8.self)
+    let begin = streams.carrier(of: side.flow)?.pointee.begin[side.number] ?? 0
+    if side.half.pointee.flags.contains(.fromStart), rest.pointee.streamOffset == begin {
+      guard first == 0x16 else { return false }
+      let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+      guard TLSHello(bytes, rest.pointee.start, rest.pointee.end) != nil else { return false }
+      beginTLS(side)
+      return true
+    }
+    guard rest.pointee.deliveryCount <= 32 else { return false }
+    for (position, count, _) in rest.pointee.deliveries(rest.pointee.count) {
+      let start = rest.pointee.memoryStart + position
+      guard (20...24).contains(start.load(as: UInt8.self)) else { continue }
+      let isSegment = position + count == rest.pointee.end
+      guard
+        TLSConnection.looksLikeRecords(
+          UnsafeRawBufferPointer(start: start, count: rest.pointee.end - position), isSegment: isSegment)
+      else { continue }
+      let skipped = position - rest.pointee.start
+      if skipped > 0 {
+        streams.countUnread(side.flow, skipped)
+        rest.pointee.consume(skipped)
+      }
+      beginTLS(side)
+      return true
+    }
+    return false
+  }
+
+  /// Makes both directions those of TLS records. Where one has its beginning, a hello stands there; else its records are looked for.
+  private mutating func beginTLS(_ side: FlowSide) {
+    guard let secrets else { return }
+    let flow = side.flow
+    let record = carrierRecord(flow)
+    streams.closeIslands(flow)
+    budget.take(.connections, TLSReader.cost)
+    let client = Int(flow.pointee.client)
+    let tls = Ref.make(
+      TLSReader(TLSConnection(sidesAreCertain: flow.pointee.clientIsCertain), client: client))
+    record.pointee.tls = tls
+    var firstSide = side
+    for side in flow.sides {
+      let half = side.half
+      let begin = record.pointee.begin[side.number]
+      let begins =
+        half.pointee.flags.contains(.fromStart)
+        && half.pointee.rest?.pointee.streamOffset ?? half.pointee.offset <= begin
+      if !begins {
+        half.pointee.flags.remove(.fromStart)
+        _ = tls.pointee.connection.lose(
+          byteCount: nil, after: UnsafeRawBufferPointer(start: nil, count: 0), direction: tls.pointee.direction(side),
+          time: clock.moment, in: secrets)
+      }
+      tls.pointee.ways[side.number].held = half.pointee.rest
+      half.pointee.rest = nil
+      half.pointee.flags.remove(.lost)
+      half.pointee.flags.insert(.carried)
+      if tls.pointee.ways[side.number].held != nil { half.pointee.flags.insert(.inflating) }
+    }
+    record.pointee.begin = [0, 0]
+    // What came first is read first.
+    if let here = tls.pointee.ways[side.number].held, let there = tls.pointee.ways[side.peer.number].held,
+      there.pointee.count > 0, here.pointee.count > 0,
+      there.pointee.mark(at: there.pointee.start).timestamp < here.pointee.mark(at: here.pointee.start).timestamp
+    {
+      firstSide = side.peer
+    }
+    for side in firstSide.both { decryptHeld(side, tls, isEnd: false) }
+    retryPeers(firstSide, tls)
+  }
+
+  // MARK: Reading
+
+  /// Takes stream bytes of a direction of TLS records that have just become contiguous.
+  @inline(never)
+  mutating func decrypt(_ side: FlowSide, _ tls: Ref<TLSReader>, _ bytes: borrowing Bytes, _ stretch: Stretch) {
+    let start = side.half.pointee.offset &- UInt64(stretch.count)
+    if tls.pointee.ways[side.number].held == nil {
+      let source = CarriedBytes(
+        held: nil, at: stretch.timestamp, number: stretch.number, base: start &- UInt64(stretch.offset))
+      let position = bytes.span.withUnsafeBytes { memory -> Int in
+        guard let base = memory.baseAddress else { return stretch.end }
+        return readRecords(side, tls, base, from: stretch.offset, to: stretch.end, of: source, isEnd: false)
+      }
+      if position < stretch.end {
+        keepEncrypted(side, tls, bytes, stretch.from(position), at: start &+ UInt64(position - stretch.offset))
+      }
+    } else {
+      keepEncrypted(side, tls, bytes, stretch, at: start)
+      decryptHeld(side, tls, isEnd: false)
+    }
+    retryPeers(side, tls)
+  }
+
+  private mutating func keepEncrypted(
+    _ side: FlowSide, _ tls: Ref<TLSReader>, _ bytes: borrowing Bytes, _ stretch: Stretch, at streamOffset: UInt64
+  ) {
+    if tls.pointee.ways[side.number].held == nil {
+      tls.pointee.ways[side.number].held = streams.rests.make()
+      side.half.pointee.flags.insert(.inflating)
+      holders.add(side, streams.tracker.flows)
+    }
+    tls.pointee.ways[side.number].held?.pointee.append(bytes, stretch, streamOffset: streamOffset)
+    if budget.isOverHeld { clock.wakeNow() }
+  }
+
+  /// Reads what a direction holds, as far as it goes.
+  private mutating func decryptHeld(_ side: FlowSide, _ tls: Ref<TLSReader>, isEnd: Bool) {
+    guard let held = tls.pointee.ways[side.number].held else { return }
+    let start = held.pointee.start
+    let source = CarriedBytes(
+      held: held, at: clock.moment, number: 0, base: held.pointee.streamOffset &- UInt64(start))
+    let position = readRecords(
+      side, tls, held.pointee.memoryStart, from: start, to: held.pointee.end, of: source, isEnd: isEnd)
+    held.pointee.consume(position - start)
+    if held.pointee.count == 0 { streams.rests.take(back: &tls.pointee.ways[side.number].held) }
+  }
+
+  /// Reads on in a direction that waits, when the other one, or the key log, has told more.
+  private mutating func retryPeers(_ side: FlowSide, _ tls: Ref<TLSReader>) {
+    guard let secrets else { return }
+    // Each round decides one direction at least.
+    for _ in 0..<8 {
+      var isDone = true
+      for side in side.both
+      where tls.pointee.ways[side.number].waitsSince != nil
+        && tls.pointee.connection.canRetry(direction: tls.pointee.direction(side), in: secrets)
+      {
+        isDone = false
+        decryptHeld(side, tls, isEnd: false)
+      }
+      if isDone { return }
+    }
+  }
+
+  /// Reads on where connections wait for keys: the key log has grown.
+  @inline(never)
+  mutating func readWaiting(_ flows: borrowing FlowTable) {
+    let waiting = waiting
+    self.waiting.removeAll(keepingCapacity: true)
+    for entry in waiting {
+      let flow = flows.pointer(entry.flow)
+      guard flow.pointee.serial == entry.serial, let tls = streams.tls(of: flow) else { continue }
+      retryPeers(FlowSide(flow, 0), tls)
+      if tls.pointee.ways[0].waitsSince != nil || tls.pointee.ways[1].waitsSince != nil { self.waiting.append(entry) }
+    }
+  }
+
+  /// Reads records between `first` and `end` of the memory at `memory`; answers where it stopped.
+  private mutating func readRecords(
+    _ side: FlowSide, _ tls: Ref<TLSReader>, _ memory: UnsafeRawPointer, from first: Int, to end: Int,
+    of source: CarriedBytes, isEnd: Bool
+  ) -> Int {
+    guard let secrets else { return end }
+    let direction = tls.pointee.direction(side)
+    var position = first
+    while position < end {
+      let last = bringer(source, end - 1)
+      let step = tls.pointee.connection.next(
+        UnsafeRawBufferPointer(start: memory + position, count: end - position), direction: direction, time: last.at,
+        isEnd: isEnd, in: secrets)
+      settleClient(side, tls)
+      if case .undecided = step {} else { tls.pointee.ways[side.number].waitsSince = nil }
+      switch step {
+      case .more:
+        return position
+      case .plaintext(let text):
+        countCarrier(text.count - text.bytes.count)
+        let place = source.base &+ UInt64(position + text.ciphertextIndex)
+        let bringer = bringer(source, position + text.count - 1)
+        position += text.count
+        tls.pointee.plaintextBytes += UInt64(text.bytes.count)
+        foundTLS(side.flow)
+        handOnDecrypted(side, tls, text.bytes, place: place, bringer)
+      case .control(let count, _):
+        countCarrier(count)
+        position += count
+      case .unread(let count, let reason):
+        if tls.pointee.unreadReason == nil { tls.pointee.unreadReason = reason }
+        tls.pointee.unreadBytes += UInt64(count)
+        countSkipped(side.flow, count)
+        position += count
+        if tls.pointee.plaintextBytes > 0, reason != .earlyRejected { loseDecrypted(side) }
+      case .undecided:
+        let since = tls.pointee.ways[side.number].waitsSince ?? last.at
+        if isEnd || end - position > Self.mostWaiting || last.at.time(since: since) > Self.longestWait {
+          tls.pointee.connection.giveUpWaiting(direction: direction)
+          continue
+        }
+        if tls.pointee.ways[side.number].waitsSince == nil {
+          tls.pointee.ways[side.number].waitsSince = since
+          if waiting.count < 65_536 {
+            waiting.append(WaitingFlow(flow: side.index, serial: side.flow.pointee.serial))
+          }
+        }
+        return position
+      }
+    }
+    return position
+  }
+
+  /// Takes over which side is the client, where only TLS tells.
+  private func settleClient(_ side: FlowSide, _ tls: Ref<TLSReader>) {
+    let flow = side.flow
+    guard !flow.pointee.clientIsCertain else { return }
+    let client = tls.pointee.connection.isSwapped ? 1 - tls.pointee.client : tls.pointee.client
+    if Int(flow.pointee.client) != client { flow.pointee.client = UInt8(truncatingIfNeeded: client) }
+  }
+
+  private mutating func foundTLS(_ flow: Ref<Flow>) {
+    guard let record = streams.carrier(of: flow), !record.pointee.carriers.contains(.tls) else { return }
+    record.pointee.carriers.insert(.tls)
+    streams.describe(flow)
+  }
+
+  // MARK: What records carry
+
+  /// Hands on decrypted bytes whose encrypted ones begin at `place` of the side's stream.
+  private mutating func handOnDecrypted(
+    _ side: FlowSide, _ tls: Ref<TLSReader>, _ text: UnsafeRawBufferPointer, place: UInt64, _ bringer: Bringer
+  ) {
+    let flow = side.flow
+    let half = side.half
+    let number = side.number
+    guard let memory = text.baseAddress, flow.pointee.profile.isPlan || flow.pointee.profile == .unknown else {
+      countSkipped(flow, text.count)
+      return
+    }
+    let inner = tls.pointee.ways[number].offsets.end
+    tls.pointee.ways[number].offsets.append(text.count, wire: place, wireCount: text.count)
+    // SAFETY: the scratch buffer of the TLS context holds the text and at least as many bytes behind it as `RawBuffer.slack` says.
+    let bytes = Bytes(RawSpan(_unsafeStart: memory, byteCount: text.count + RawBuffer.slack))
+    let stretch = Stretch(offset: 0, count: text.count, timestamp: bringer.at, number: bringer.number)
+    if streams.reader(side) != nil {
+      carry(side, bytes, stretch, at: inner)
+    } else {
+      let body = flow.pointee.profile == .unknown ? min(stretch.count, countOfBody(side, at: inner)) : 0
+      if body > 0 { countSkipped(flow, body) }
+      if body < stretch.count {
+        keepCarried(side, bytes, stretch.from(body), at: inner &+ UInt64(body))
+        decodeKept(side, new: stretch.count - body)
+      }
+    }
+    let kept =
+      streams.reader(side)?.pointee.held?.pointee.streamOffset
+      ?? (streams.reader(side) == nil ? half.pointee.rest?.pointee.streamOffset : nil)
+    tls.pointee.ways[number].offsets.forget(before: kept ?? tls.pointee.ways[number].offsets.end)
+    tls.pointee.ways[number].account(budget)
+  }
+
+  /// Of the stream that records carry, bytes are missing, nobody knows how many.
+  private mutating func loseDecrypted(_ side: FlowSide) {
+    if let reader = streams.reader(side) {
+      loseCarrier(side, reader)
+      dropHeld(side, reader)
+    } else if !side.half.pointee.flags.contains(.lost) || side.half.pointee.rest != nil {
+      loseCarried(side)
+    }
+  }
+
+  // MARK: Losing and ending
+
+  /// Bytes of a direction of TLS records will not come.
+  mutating func loseRecords(_ side: FlowSide, _ tls: Ref<TLSReader>, _ gap: Gap) {
+    guard let secrets else { return }
+    let number = side.number
+    let direction = tls.pointee.direction(side)
+    if tls.pointee.ways[number].waitsSince != nil {
+      tls.pointee.connection.giveUpWaiting(direction: direction)
+      decryptHeld(side, tls, isEnd: false)
+    }
+    let held = tls.pointee.ways[number].held
+    let bytes = UnsafeRawBufferPointer(
+      start: held.map { $0.pointee.memoryStart + $0.pointee.start }, count: held?.pointee.count ?? 0)
+    _ = tls.pointee.connection.lose(
+      byteCount: UInt64(gap.byteCount), after: bytes, direction: direction, time: clock.moment, in: secrets)
+    if !bytes.isEmpty {
+      countSkipped(side.flow, bytes.count)
+      tls.pointee.unreadBytes += UInt64(bytes.count)
+    }
+    streams.rests.take(back: &tls.pointee.ways[number].held)
+    loseDecrypted(side)
+  }
+
+  /// Nothing will follow what a direction of TLS records holds.
+  mutating func endRecords(_ side: FlowSide, _ tls: Ref<TLSReader>) {
+    tls.pointee.connection.giveUpWaiting(direction: tls.pointee.direction(side))
+    decryptHeld(side, tls, isEnd: true)
+    retryPeers(side, tls)
+    if let held = tls.pointee.ways[side.number].held {
+      countSkipped(side.flow, held.pointee.count)
+      tls.pointee.unreadBytes += UInt64(held.pointee.count)
+      streams.rests.take(back: &tls.pointee.ways[side.number].held)
+    }
+    nameUnread(side, tls)
+  }
+
+  /// Of a connection none of whose records could be read, TLS is all that can be told.
+  private mutating func nameUnread(_ side: FlowSide, _ tls: Ref<TLSReader>) {
+    let flow = side.flow
+    guard flow.pointee.profile == .unknown, tls.pointee.plaintextBytes == 0,
+      tls.pointee.ways[side.peer.number].held == nil
+    else { return }
+    let facts = tls.pointee.connection.facts
+    streams.noteUnreadTLS(
+      flow,
+      TLSHello(
+        version: facts.version, serverName: facts.serverName,
+        protocols: facts.offeredProtocol.map { [$0] } ?? []), byteCount: tls.pointee.unreadBytes)
+  }
+
+  /// Frees what a connection's records need; what is held was not read.
+  mutating func dropTLS(_ flow: Ref<Flow>, _ record: Ref<CarrierRecord>) {
+    guard let tls = record.pointee.tls else { return }
+    for side in flow.sides {
+      if let held = tls.pointee.ways[side.number].held {
+        streams.countUnread(flow, held.pointee.count)
+        streams.rests.take(back: &tls.pointee.ways[side.number].held)
+      }
+      tls.pointee.ways[side.number].clear(budget)
+      side.half.pointee.flags.subtract([.carried, .inflating])
+    }
+    budget.take(.connections, -TLSReader.cost)
+    tls.free()
+    record.pointee.tls = nil
+  }
+
+  /// Gives back what a direction holds, for want of memory: its records are looked for again.
+  mutating func releaseRecords(_ side: FlowSide, _ tls: Ref<TLSReader>) {
+    guard let secrets else { return }
+    endRecords(side, tls)
+    _ = tls.pointee.connection.lose(
+      byteCount: nil, after: UnsafeRawBufferPointer(start: nil, count: 0), direction: tls.pointee.direction(side),
+      time: clock.moment, in: secrets)
+    loseDecrypted(side)
+    tls.pointee.ways[side.number].clear(budget)
+  }
+}
+
+/// A connection of which bytes wait for keys.
+struct WaitingFlow: BitwiseCopyable {
+  let flow: UInt32
+  let serial: UInt32
+}

@@ -1,0 +1,54 @@
+import IMTLS
+import IMWire
+
+/// What is kept of a connection's TLS records, both directions.
+struct TLSReader {
+  /// One direction.
+  struct Way {
+    /// Bytes of records that are not whole, or whose keys may still come.
+    var held: Ref<StreamRest>?
+    /// Where the decrypted bytes stand on the wire.
+    var offsets = CarrierOffsets()
+    /// Since when bytes wait for keys; `nil` where none do.
+    var waitsSince: Timestamp?
+    /// Where on the wire the bytes begin that are passed over in search of a frame.
+    var skippedFrom: UInt64 = 0
+    /// What the budget was told that `offsets` holds.
+    private var accounted = 0
+
+    /// Tells the budget what is held now.
+    mutating func account(_ budget: MemoryBudget) {
+      let now = offsets.memory
+      budget.held += now - accounted
+      accounted = now
+    }
+
+    /// Frees what it holds beside `held`.
+    mutating func clear(_ budget: MemoryBudget) {
+      offsets.clear()
+      budget.held -= accounted
+      accounted = 0
+    }
+  }
+
+  let connection: TLSConnection
+  /// The number of the side that was taken for the client when TLS began.
+  let client: Int
+  /// The directions, by the number of the side that sends.
+  var ways: InlineArray<2, Way> = [Way(), Way()]
+  /// Decrypted bytes, and bytes of records that were not read.
+  var plaintextBytes: UInt64 = 0, unreadBytes: UInt64 = 0
+  /// Why the first record that was not read was not.
+  var unreadReason: TLSUnread?
+
+  init(_ connection: TLSConnection, client: Int) {
+    self.connection = connection
+    self.client = client
+  }
+
+  /// Bytes that a reader takes without what it holds.
+  static var cost: Int { MemoryLayout<TLSReader>.stride + 1_536 }
+
+  /// The direction as `TLSConnection` counts it.
+  func direction(_ side: FlowSide) -> Int { side.number == client ? 0 : 1 }
+}

@@ -1,0 +1,135 @@
+import CSandbox
+import Glibc
+import IMCapture
+import IMTLS
+import IMWire
+
+/// The TLS secrets of a run: those of key logs, which may grow meanwhile, and those that capture files bring.
+///
+/// One thread at a time uses it: that which leads packets through the engine.
+final class KeyLogs: @unchecked Sendable {
+  /// The secrets.
+  let table: KeyTable
+
+  /// An open key log.
+  private struct Log {
+    let path: String
+    let descriptor: Int32
+    var offset: Int64 = 0
+    var parser = KeyLogParser()
+  }
+
+  private var logs: [Log] = []
+  private let isFollowed: Bool
+  /// Whether a capture file brought secrets.
+  @exclusivity(unchecked) private(set) var hasBlocks = false
+
+  /// Opens the key logs at `paths` and reads them; live and from a pipe (`isFollowed`) they are read on as they grow.
+  ///
+  /// `limit` is the most bytes that secrets take.
+  private init(_ paths: [String], isFollowed: Bool, limit: Int) throws(UsageError) {
+    table = KeyTable(byteLimit: limit)
+    self.isFollowed = isFollowed
+    guard TLSCrypto.prepare() else { throw UsageError(message: "--keylog: libcrypto lacks a cipher that TLS needs") }
+    for path in paths { logs.append(try Self.open(path)) }
+    for i in logs.indices {
+      read(i)
+      if !isFollowed { logs[i].parser.finish(isWhole: false, into: table) }
+    }
+  }
+
+  deinit { for log in logs { close(log.descriptor) } }
+
+  /// The secrets for a run over `input`; `nil` where nobody gives any.
+  ///
+  /// `SSLKEYLOGFILE` of the environment counts as `--keylog` where this process has no more rights than its caller.
+  static func of(_ decode: DecodeOptions, _ input: InputOptions, isQuiet: Bool) throws(UsageError) -> KeyLogs? {
+    var paths = decode.keyLogs
+    if paths.isEmpty, let path = imdump_secure_getenv("SSLKEYLOGFILE").map({ String(cString: $0) }), !path.isEmpty {
+      if access(path, R_OK) == 0 {
+        if !isQuiet { complain("\(path): TLS secrets are read from there, as SSLKEYLOGFILE says") }
+        paths = [path]
+      } else if !isQuiet {
+        complain("\(path): \(systemText(errno)); SSLKEYLOGFILE names it, and no TLS secrets are read")
+      }
+    }
+    guard !paths.isEmpty || input.files.contains(where: isPcapng) else { return nil }
+    let isFollowed = input.interface != nil || input.readOnce != nil
+    let logs = try KeyLogs(paths, isFollowed: isFollowed, limit: decode.memory / 8)
+    if !paths.isEmpty, !isFollowed, !isQuiet, logs.table.count == 0 {
+      complain("--keylog: there are no TLS secrets in \(paths.joined(separator: ", "))")
+    }
+    return logs
+  }
+
+  /// Whether a regular file may be a pcapng file, which may bring secrets.
+  private static func isPcapng(_ path: String) -> Bool {
+    if path.hasSuffix(".gz") { return path.contains(".pcapng") }
+    let file = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard file >= 0 else { return false }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
+    var magic: UInt32 = 0
+    return Glibc.read(file, &magic, 4) == 4 && magic == 0x0a0d_0d0a
+  }
+
+  private static func open(_ path: String) throws(UsageError) -> Log {
+    // A pipe without a writer is not waited for.
+    let file = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard file >= 0 else { throw UsageError(message: "--keylog \(path): \(systemText(errno))") }
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else {
+      close(file)
+      throw UsageError(message: "--keylog \(path): is a directory")
+    }
+    return Log(path: path, descriptor: file)
+  }
+
+  /// Reads what has been written to the key logs since.
+  func follow() {
+    guard isFollowed else { return }
+    for i in logs.indices { read(i) }
+  }
+
+  /// Nothing more is written: the last line of a log counts without its end, where it is a whole one.
+  func finish() {
+    for i in logs.indices {
+      read(i)
+      logs[i].parser.finish(isWhole: false, into: table)
+    }
+  }
+
+  private func read(_ i: Int) {
+    var status = stat()
+    if fstat(logs[i].descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size < logs[i].offset {
+      // It was cut, and is written anew.
+      logs[i].offset = 0
+      logs[i].parser.restart()
+      lseek(logs[i].descriptor, 0, SEEK_SET)
+    }
+    withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 16) { room in
+      while true {
+        let count = Glibc.read(logs[i].descriptor, room.baseAddress, room.count)
+        if count < 0, errno == EINTR { continue }
+        if count < 0, errno == EAGAIN, !isFollowed {
+          var wait = pollfd(fd: logs[i].descriptor, events: Int16(POLLIN), revents: 0)
+          if poll(&wait, 1, 1_000) > 0 { continue }
+        }
+        guard count > 0 else { return }
+        logs[i].offset += Int64(count)
+        logs[i].parser.take(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(room)[0..<count]), into: table)
+      }
+    }
+  }
+
+  /// What takes the secrets that capture files bring.
+  var handler: SecretsHandler {
+    SecretsHandler { [self] bytes in
+      hasBlocks = true
+      var parser = KeyLogParser()
+      parser.take(bytes, into: table)
+      parser.finish(isWhole: true, into: table)
+    }
+  }
+}
