@@ -360,6 +360,9 @@ package final class TLSConnection {
       + (facts.serverName?.utf8.count ?? 0)
   }
 
+  /// Bytes of the state of one direction.
+  package static var sideSize: Int { MemoryLayout<TLSSide>.stride }
+
   private var objectByteCount: Int {
     16 + MemoryLayout<TLSFacts>.stride + 2 * MemoryLayout<Bytes32>.stride + 48
   }
