@@ -1,4 +1,5 @@
 import IMTLS
+import IMWire
 import Testing
 
 /// What a ClientHello tells.
