@@ -316,6 +316,40 @@ import Testing
     #expect(Set(none.unread[0].keys) == [.noKey] && none.connection.isEstablished)
   }
 
+  @Test(arguments: [TLS1_VERSION, TLS1_1_VERSION]) func namesOlderVersions(_ version: Int32) {
+    var options = TLSPeerOptions()
+    options.version = version
+    options.suites = "ECDHE-ECDSA-AES128-SHA"
+    let peers = TLSPeers(options)
+    #expect(peers.shakeHands())
+    var random = SeededRandom(85)
+    ConnectionTests.talk(peers, &random, count: 20)
+    let observer = TLSObserver(keyLog: peers.keyLog)
+    ConnectionTests.feed(observer, peers.flights, &random)
+    observer.finish()
+    for direction in 0..<2 {
+      #expect(observer.records[direction].isEmpty && Set(observer.unread[direction].keys) == [.suite])
+    }
+    #expect(observer.connection.facts.versionName == (version == TLS1_VERSION ? "TLS 1.0" : "TLS 1.1"))
+    #expect(observer.connection.facts.suiteName == "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA")
+  }
+
+  /// A suite that is named and not read.
+  @Test func namesSuitesThatAreNotRead() {
+    var options = TLSPeerOptions()
+    options.version = TLS1_2_VERSION
+    options.suites = "ECDHE-ECDSA-CAMELLIA128-SHA256"
+    let peers = TLSPeers(options)
+    #expect(peers.shakeHands())
+    peers.send(0, [1, 2, 3])
+    let observer = TLSObserver(keyLog: peers.keyLog)
+    var random = SeededRandom(86)
+    ConnectionTests.feed(observer, peers.flights, &random)
+    observer.finish()
+    #expect(observer.records == [[], []] && Set(observer.unread[0].keys) == [.suite])
+    #expect(observer.connection.facts.suiteName == "TLS_ECDHE_ECDSA_WITH_CAMELLIA_128_CBC_SHA256")
+  }
+
   @Test func namesRecordsInMidstream() {
     let peers = Self.peers("TLS_AES_128_GCM_SHA256", seed: 91)
     let stream = peers.stream(0)
