@@ -151,7 +151,7 @@ let package = Package(
       name: "IMEngineTestSupport", dependencies: ["IMEngine"], path: "Tests/IMEngineTestSupport",
       swiftSettings: settings + checked),
     tests("IMWireTests", ["IMWire"]),
-    tests("IMTLSTests", ["IMTLS", "IMWire", "CCrypto", "CSSL"]),
+    tests("IMTLSTests", ["IMTLS", "IMWire", "CSSL"]),
     tests("IMTerminalTests", ["IMTerminal"]),
     tests("IMBrowserTests", ["IMBrowser", "IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMWire"]),
     tests("IMCommandLineTests", ["IMCommandLine"]),

@@ -34,15 +34,13 @@ package struct KeyLogParser {
         return
       }
       if isSkipping {
-        isSkipping = false
-        malformed += 1
+        skipped()
       } else if partial.isEmpty {
         line(part, into: table)
       } else {
         hold(part)
         if isSkipping {
-          isSkipping = false
-          malformed += 1
+          skipped()
         } else {
           linePartial(into: table)
         }
@@ -66,6 +64,13 @@ package struct KeyLogParser {
     clear()
     isSkipping = false
     isFirst = true
+  }
+
+  /// A line that is too long for a secret ended.
+  private mutating func skipped() {
+    isSkipping = false
+    isFirst = false
+    malformed += 1
   }
 
   private mutating func hold(_ part: UnsafeRawBufferPointer) {
@@ -95,16 +100,16 @@ package struct KeyLogParser {
   }
 
   private mutating func line(_ bytes: UnsafeRawBufferPointer, into table: KeyTable) {
+    guard bytes.count <= Self.longestLine else {
+      skipped()
+      return
+    }
     var line = bytes
     if isFirst {
       isFirst = false
       if line.count >= 3, line[0] == 0xef, line[1] == 0xbb, line[2] == 0xbf {
         line = UnsafeRawBufferPointer(rebasing: line[3...])
       }
-    }
-    guard line.count <= Self.longestLine else {
-      malformed += 1
-      return
     }
     switch table.take(line: line) {
     case .secret: kept += 1

@@ -282,8 +282,9 @@ extension TLSConnection {
     guard trial.hasEvidence, side.pointee.trialGeneration != context.keys.generation else { return .missing(.noHello) }
     let left = context.trialsLeft(at: time)
     guard left > 0 else {
-      context.counters.limitedSearches += 1
-      return .missing(.noHello)
+      // The next minute may bring more: the records after this one are attempted as well.
+      trial.hadKeys = true
+      return .missing(.limit)
     }
     var spent = 0
     defer { finishTrial(spent, context) }
@@ -319,7 +320,8 @@ extension TLSConnection {
         where suite.cipher != .gcm && suite.hash.count == secret.count {
           guard spent < left else {
             context.counters.limitedSearches += 1
-            return .missing(.noHello)
+            trial.hadKeys = true
+            return .missing(.limit)
           }
           spent += 1 + (numbers.count >> 4)
           let keys = TLSDerivation.keys13(suite, Bytes48(secret))

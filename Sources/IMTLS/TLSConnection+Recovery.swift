@@ -22,7 +22,7 @@ extension TLSConnection {
     }
     var at = 0
     // Whole records that the caller does not want to hold.
-    while held.count - at >= TLSRecord.headerCount, TLSRecord.isPossible(held, at) {
+    while held.count - at >= TLSRecord.headerCount, isHeader(held, at) {
       let (type, count) = TLSRecord.header(held, at)
       let end = at + TLSRecord.headerCount + count
       if type == 22 {

@@ -75,7 +75,7 @@ package final class TLSConnection {
     guard bytes.count >= TLSRecord.headerCount else {
       return isEnd ? .unread(count: bytes.count, .cut) : .more(count: TLSRecord.headerCount)
     }
-    guard TLSRecord.isPossible(bytes, 0) else {
+    guard isHeader(bytes, 0) else {
       leaveStep(side, context)
       return search(bytes, direction, time, isEnd, context)
     }
@@ -86,6 +86,16 @@ package final class TLSConnection {
       return isEnd ? .unread(count: bytes.count, .cut) : .more(count: end)
     }
     return inStep(bytes, UnsafeRawBufferPointer(rebasing: bytes[0..<end]), direction, time, context)
+  }
+
+  /// Whether the five bytes at `at` can be a header at a boundary that is known: those of older versions, too.
+  func isHeader(_ bytes: UnsafeRawBufferPointer, _ at: Int) -> Bool {
+    if TLSRecord.isPossible(bytes, at) { return true }
+    guard bytes[at] == 22 || facts.isVersionChosen && facts.version < 0x0303, (20...24).contains(bytes[at]),
+      bytes[at + 1] == 3, bytes[at + 2] <= 2
+    else { return false }
+    let count = TLSRecord.header(bytes, at).count
+    return count > 0 && count <= TLSRecord.longest
   }
 
   /// No record stands where one should.
@@ -359,6 +369,9 @@ package final class TLSConnection {
     objectByteCount + 2 * MemoryLayout<TLSSide>.stride + 32 + sides[0].handshake.capacity + sides[1].handshake.capacity
       + (facts.serverName?.utf8.count ?? 0)
   }
+
+  /// Bytes of the state of one direction.
+  package static var sideSize: Int { MemoryLayout<TLSSide>.stride }
 
   private var objectByteCount: Int {
     16 + MemoryLayout<TLSFacts>.stride + 2 * MemoryLayout<Bytes32>.stride + 48

@@ -1,6 +1,6 @@
 import CCrypto
 import Glibc
-package import IMWire
+import IMWire
 
 /// What the reading of TLS did.
 package struct TLSCounters: Sendable, Equatable {

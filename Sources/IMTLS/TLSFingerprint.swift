@@ -42,13 +42,31 @@ struct TLSFingerprint {
 
   /// JA3: the MD5 of version, suites, extensions, curves and point formats in decimal numbers.
   var ja3: (UInt64, UInt64) {
-    func list(_ values: [UInt16]) -> String { values.map { String($0) }.joined(separator: "-") }
-    let text = [
-      String(version), list(suites), list(extensions), list(curves), list(points.map(UInt16.init)),
-    ].joined(separator: ",")
+    var text: [UInt8] = []
+    text.reserveCapacity(512)
+    func add(_ value: UInt16) {
+      var divisor: UInt16 = 1
+      while value / divisor >= 10 { divisor *= 10 }
+      while divisor > 0 {
+        text.append(0x30 + UInt8(value / divisor % 10))
+        divisor /= 10
+      }
+    }
+    func add(_ values: [UInt16]) {
+      text.append(UInt8(ascii: ","))
+      for (i, value) in values.enumerated() {
+        if i > 0 { text.append(UInt8(ascii: "-")) }
+        add(value)
+      }
+    }
+    add(version)
+    add(suites)
+    add(extensions)
+    add(curves)
+    add(points.map(UInt16.init))
     var digest: (UInt64, UInt64) = (0, 0)
     withUnsafeMutableBytes(of: &digest) { digest in
-      Array(text.utf8).withUnsafeBytes {
+      text.withUnsafeBytes {
         imdump_md5($0.baseAddress, $0.count, digest.baseAddress?.assumingMemoryBound(to: UInt8.self))
       }
     }
@@ -79,9 +97,9 @@ struct TLSFingerprint {
         head.1 |= UInt64(byte) << UInt64(56 - 8 * (i - 8))
       }
     }
-    let sorted = suites.sorted().map(Self.fourDigits).joined(separator: ",")
-    var rest = extensions.filter { $0 != 0 && $0 != 16 }.sorted().map(Self.fourDigits).joined(separator: ",")
-    if !signatures.isEmpty, !rest.isEmpty { rest += "_" + signatures.map(Self.fourDigits).joined(separator: ",") }
+    let sorted = Self.list(suites.sorted())
+    var rest = Self.list(extensions.filter { $0 != 0 && $0 != 16 }.sorted())
+    if !signatures.isEmpty, !rest.isEmpty { rest += [UInt8(ascii: "_")] + Self.list(signatures) }
     return (head, Self.hash(sorted), Self.hash(rest))
   }
 
@@ -96,17 +114,26 @@ struct TLSFingerprint {
     return [digits[Int(ends.0 >> 4)], digits[Int(ends.1 & 15)]]
   }
 
-  private static func fourDigits(_ value: UInt16) -> String {
-    let digits = String(value, radix: 16)
-    return String(repeating: "0", count: 4 - digits.count) + digits
+  /// Four hexadecimal digits of each value, with commas.
+  private static func list(_ values: [UInt16]) -> [UInt8] {
+    var text: [UInt8] = []
+    text.reserveCapacity(values.count * 5)
+    for value in values {
+      if !text.isEmpty { text.append(UInt8(ascii: ",")) }
+      for shift in [12, 8, 4, 0] as [UInt16] {
+        let digit = UInt8(value >> shift & 15)
+        text.append(digit < 10 ? 0x30 + digit : 0x57 + digit)
+      }
+    }
+    return text
   }
 
   /// The first six bytes of SHA-256; 0 of nothing.
-  private static func hash(_ text: String) -> UInt64 {
+  private static func hash(_ text: [UInt8]) -> UInt64 {
     guard !text.isEmpty else { return 0 }
     var digest = Bytes32()
     withUnsafeMutableBytes(of: &digest) { digest in
-      Array(text.utf8).withUnsafeBytes {
+      text.withUnsafeBytes {
         imdump_sha256_of($0.baseAddress, $0.count, digest.baseAddress?.assumingMemoryBound(to: UInt8.self))
       }
     }

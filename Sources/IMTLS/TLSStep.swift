@@ -1,5 +1,3 @@
-package import IMWire
-
 /// What one call of `TLSConnection.next` found at the front of the bytes.
 package enum TLSStep {
   /// The bytes do not suffice. The caller keeps them all and calls again when it has at least `count`, or when no more will come.

@@ -92,6 +92,63 @@ import Testing
     }
   }
 
+  /// KeyUpdates that are lost, with the secrets after them in the log or derived.
+  @Test(arguments: ConnectionTests.suites13) func readsAfterLostKeyUpdates(_ suite: String) {
+    for seed in 1...8 as ClosedRange<UInt64> {
+      var random = SeededRandom(seed)
+      var options = TLSPeerOptions()
+      options.suites = suite
+      let peers = TLSPeers(options)
+      #expect(peers.shakeHands())
+      for i in 0..<120 {
+        if i % 15 == 14 { peers.updateKeys(random.one(of: [0, 1]), isAskedBack: random.once(in: 3)) }
+        peers.send(random.one(of: [0, 1]), random.bytes(random.one(of: [1, 20, 60, 200, 900])))
+      }
+      var segments = Self.segments(peers, &random)
+      for index in segments.indices.dropFirst(20) where random.once(in: 8) { segments[index].isLost = true }
+      let observer = TLSObserver(keyLog: peers.keyLog.filter { seed & 1 == 0 || !$0.contains("_N ") })
+      Self.feed(observer, peers, segments)
+      Self.expectPresent(observer, peers, segments, "\(suite) seed \(seed)")
+    }
+  }
+
+  /// Losses around a renegotiation whose hellos are there: its ChangeCipherSpec may be missing.
+  @Test func readsAfterLostChangeCipherSpecs() {
+    for suite in ["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"] {
+      var options = TLSPeerOptions()
+      options.version = TLS1_2_VERSION
+      options.suites = suite
+      options.options = 1 << 8
+      let peers = TLSPeers(options)
+      #expect(peers.shakeHands())
+      var random = SeededRandom(11)
+      ConnectionTests.talk(peers, &random, count: 6)
+      let before = peers.flights.count
+      #expect(peers.renegotiate())
+      for _ in 0..<12 { peers.send(random.one(of: [0, 1]), random.bytes(100)) }
+      for direction in 0..<2 {
+        // The record after the hellos of that direction that ends with its ChangeCipherSpec.
+        var segments: [Segment] = []
+        var ends = [0, 0]
+        var isLost = false
+        for (index, flight) in peers.flights.enumerated() {
+          let start = ends[flight.direction]
+          ends[flight.direction] += flight.bytes.count
+          for record in recordRanges(flight.bytes) {
+            let range = start + record.range.lowerBound..<start + record.range.upperBound
+            let isChange = index >= before && record.type == 20 && flight.direction == direction
+            isLost = isLost || isChange
+            segments.append(Segment(direction: flight.direction, range: range, isLost: isChange))
+          }
+        }
+        #expect(isLost)
+        let observer = TLSObserver(keyLog: peers.keyLog)
+        Self.feed(observer, peers, segments)
+        Self.expectPresent(observer, peers, segments, "\(suite) \(direction)")
+      }
+    }
+  }
+
   @Test(arguments: ConnectionTests.suites13) func readsWithoutAnyHandshake(_ suite: String) {
     for seed in 1...4 as ClosedRange<UInt64> {
       let peers = Self.peers(suite, seed: seed)
@@ -257,6 +314,40 @@ import Testing
     ConnectionTests.feed(none, peers.flights, &random)
     none.finish()
     #expect(Set(none.unread[0].keys) == [.noKey] && none.connection.isEstablished)
+  }
+
+  @Test(arguments: [TLS1_VERSION, TLS1_1_VERSION]) func namesOlderVersions(_ version: Int32) {
+    var options = TLSPeerOptions()
+    options.version = version
+    options.suites = "ECDHE-ECDSA-AES128-SHA"
+    let peers = TLSPeers(options)
+    #expect(peers.shakeHands())
+    var random = SeededRandom(85)
+    ConnectionTests.talk(peers, &random, count: 20)
+    let observer = TLSObserver(keyLog: peers.keyLog)
+    ConnectionTests.feed(observer, peers.flights, &random)
+    observer.finish()
+    for direction in 0..<2 {
+      #expect(observer.records[direction].isEmpty && Set(observer.unread[direction].keys) == [.suite])
+    }
+    #expect(observer.connection.facts.versionName == (version == TLS1_VERSION ? "TLS 1.0" : "TLS 1.1"))
+    #expect(observer.connection.facts.suiteName == "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA")
+  }
+
+  /// A suite that is named and not read.
+  @Test func namesSuitesThatAreNotRead() {
+    var options = TLSPeerOptions()
+    options.version = TLS1_2_VERSION
+    options.suites = "ECDHE-ECDSA-CAMELLIA128-SHA256"
+    let peers = TLSPeers(options)
+    #expect(peers.shakeHands())
+    peers.send(0, [1, 2, 3])
+    let observer = TLSObserver(keyLog: peers.keyLog)
+    var random = SeededRandom(86)
+    ConnectionTests.feed(observer, peers.flights, &random)
+    observer.finish()
+    #expect(observer.records == [[], []] && Set(observer.unread[0].keys) == [.suite])
+    #expect(observer.connection.facts.suiteName == "TLS_ECDHE_ECDSA_WITH_CAMELLIA_128_CBC_SHA256")
   }
 
   @Test func namesRecordsInMidstream() {

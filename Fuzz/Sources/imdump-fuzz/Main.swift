@@ -15,7 +15,7 @@ struct Target: Sendable {
 
 let targets: [Target] =
   captureTargets + engineTargets + partTargets + yamlTargets + inferenceTargets + servingTargets + commandLineTargets + endpointTargets
-  + storeTargets
+  + storeTargets + tlsTargets
 
 /// The one that this process runs. Written once, before the first input.
 nonisolated(unsafe) private var current: Target?

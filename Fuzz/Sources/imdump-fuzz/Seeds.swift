@@ -65,6 +65,29 @@ func writeSeeds(from samples: String, to folder: String) {
       seed("tunnels", [0, kind, UInt8(content.count >> 8 & 7), UInt8(content.count & 255)] + content)
     }
   }
+  // Each suite with its hellos and without: records, gaps, KeyUpdates, keys in between.
+  for suite: UInt8 in 0..<8 {
+    for start: UInt8 in [0, 1, 2, 14, 30] {
+      var script: [UInt8] = [suite, start, 0]
+      for step: UInt8 in 0..<12 {
+        script += [step & 1 << 7, 20] + [UInt8](repeating: step, count: 20)
+        script += step % 4 == 3 ? [3 | step & 4 << 5, 9] + [UInt8](repeating: 1, count: 9) + [5] : []
+        script += step == 5 ? [5, 0, 10, 3, 7, 0, 50] : step == 8 ? [9, 0x89, 10, 3, 13, 4] : []
+      }
+      seed("tls", script)
+    }
+  }
+  let digits = String(repeating: "0a", count: 32)
+  let labels = ["CLIENT_RANDOM", "CLIENT_TRAFFIC_SECRET_0", "SERVER_HANDSHAKE_TRAFFIC_SECRET", "EXPORTER_SECRET", "#"]
+  for end in ["\n", "\r\n"] {
+    let lines = labels.map { "\($0) \(digits) \(digits)\($0 == "CLIENT_RANDOM" ? digits.prefix(32) : "")" }
+    seed("keylog", Array(("\u{feff}" + lines.joined(separator: end) + end).utf8))
+  }
+  seed(
+    "hello",
+    [1, 0, 0, 93, 3, 3] + [UInt8](repeating: 7, count: 32) + [0, 0, 4, 0x13, 1, 0xc0, 0x2b, 1, 0, 0, 48]
+      + [0, 0, 0, 7, 0, 5, 0, 0, 2, 0x69, 0x6d, 0, 16, 0, 5, 0, 3, 2, 0x68, 0x32, 0, 43, 0, 5, 4, 3, 4, 3, 3, 0, 13, 0, 4, 0, 2, 4, 3]
+      + [0, 10, 0, 4, 0, 2, 0, 29, 0, 42, 0, 0, 0xfe, 0x0d, 0, 0])
   for step: UInt8 in [0, 4, 8] {
     var script: [UInt8] = [step]
     for file: UInt8 in 0..<3 {

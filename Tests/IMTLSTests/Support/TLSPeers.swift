@@ -78,11 +78,12 @@ final class TLSPeers {
     X509_NAME_add_entry_by_txt(name, "CN", 0x1000 | 1, "im.example", -1, -1, 0)
     X509_set_issuer_name(certificate, name)
     X509_sign(certificate, key, EVP_sha256())
-    return (key!, certificate!)
+    guard let key, let certificate else { preconditionFailure("libcrypto made no certificate") }
+    return (key, certificate)
   }()
 
   private static func context(_ options: TLSPeerOptions, isServer: Bool) -> OpaquePointer {
-    let context = SSL_CTX_new(TLS_method())!
+    guard let context = SSL_CTX_new(TLS_method()) else { preconditionFailure("no context") }
     // SSL_CTRL_SET_MIN_PROTO_VERSION and its fellow, which are macros.
     SSL_CTX_ctrl(context, 123, Int(options.version), nil)
     SSL_CTX_ctrl(context, 124, Int(options.version), nil)
@@ -117,7 +118,7 @@ final class TLSPeers {
   }
 
   private static func connection(_ context: OpaquePointer, _ options: TLSPeerOptions, isServer: Bool) -> OpaquePointer {
-    let connection = SSL_new(context)!
+    guard let connection = SSL_new(context) else { preconditionFailure("no connection") }
     SSL_set_bio(connection, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()))
     if options.padding > 0 { SSL_set_block_padding(connection, options.padding) }
     if isServer {
