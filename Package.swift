@@ -109,6 +109,7 @@ let package = Package(
       ["IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMOwners", "IMYAML", "IMWire", "CMachine"]),
     room(
       "IMStore", ["IMOutput", "IMMetrics", "IMEngine", "IMFields", "IMWire", "CSQLite"]),
+    room("IMShip", ["IMDocuments", "IMWire", "CDeflate"], isCold: true),
     room("IMReport", ["IMOutput", "IMMetrics", "IMEngine", "IMTerminal", "IMWire"], isCold: true),
     room(
       "IMBrowser", ["IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMFilter", "IMWire"], isCold: true),
@@ -116,7 +117,7 @@ let package = Package(
       "IMPipeline",
       [
         "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics", "IMFilter",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMStore", "IMReport", "IMBrowser", "IMTerminal", "IMOwners", "IMYAML",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMStore", "IMReport", "IMBrowser", "IMTerminal", "IMOwners", "IMYAML",
         "IMWire", "CSandbox",
       ], isCold: true),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
@@ -173,6 +174,7 @@ let package = Package(
         "IMReport", "IMStore", "IMTerminal", "IMWire",
       ]),
     tests("IMStoreTests", ["IMStore", "IMEngineTestSupport", "IMOutput", "IMEngine", "IMWire"]),
+    tests("IMShipTests", ["IMShip", "IMDocuments", "IMWire"]),
     tests("IMReportTests", ["IMReport", "IMEngine", "IMMetrics", "IMOutput", "IMWire"]),
     tests("IMEndpointTests", ["IMEndpoint", "IMMailbox", "IMWire"]),
     tests(
