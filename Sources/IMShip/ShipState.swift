@@ -1,4 +1,4 @@
-package import IMWire
+import IMWire
 
 /// What is known of a file by which it is found again under another name.
 package struct FileIdentity: Equatable, Sendable {
