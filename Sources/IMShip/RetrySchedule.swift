@@ -8,6 +8,9 @@ package struct RetrySchedule: Sendable {
   /// Nothing has failed.
   package init() {}
 
+  /// Whether it has failed for so long that a person should know.
+  package var isLong: Bool { failures > 5 }
+
   /// Something went well.
   package mutating func succeed() { failures = 0 }
 

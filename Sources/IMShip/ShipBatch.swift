@@ -233,3 +233,17 @@ package struct ShipBatch: Sendable {
     return String(decoding: bytes[time], as: UTF8.self)
   }
 }
+
+/// A line of the file of refused documents.
+package enum RefusedLine {
+  /// The line: the file's name, where the document begins there, the engine's reason, and the document as it was, or as a text
+  /// where it is no JSON object.
+  package static func bytes(_ refused: ShipBatch.Refused, _ line: ShipBatch.Line, file: String) -> [UInt8] {
+    var bytes = Array(
+      "{\"file\":\(quotedJSON(file)),\"offset\":\(refused.start),\"status\":\(refused.status),\"type\":\(quotedJSON(refused.type)),\"reason\":\(quotedJSON(refused.reason)),\"document\":"
+        .utf8)
+    if line.isObject { bytes += line.bytes } else { bytes += Array(quotedJSON(String(decoding: line.bytes, as: UTF8.self)).utf8) }
+    bytes += Array("}\n".utf8)
+    return bytes
+  }
+}
