@@ -126,7 +126,7 @@ let package = Package(
     .executableTarget(
       name: "imdump",
       dependencies: [
-        "IMPipeline", "IMBrowser", "IMReport", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire",
+        "IMPipeline", "IMShip", "IMBrowser", "IMReport", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire",
         "IMCommandLine",
       ],
       swiftSettings: settings + checked + small),

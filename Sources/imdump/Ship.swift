@@ -1,5 +1,6 @@
 import IMCommandLine
 import IMPipeline
+import IMShip
 
 /// `imdump ship`: log files to Elasticsearch or OpenSearch.
 struct Ship: Subcommand {

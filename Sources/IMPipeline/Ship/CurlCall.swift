@@ -1,3 +1,4 @@
+import CSandbox
 import Glibc
 import IMOutput
 import IMShip
@@ -31,8 +32,8 @@ struct CurlCall {
 
   /// Makes a request and waits for its end.
   func make(_ request: CurlRequest, body: [UInt8] = []) -> CurlResponse {
-    let file = memfd_create("imdump-ship", UInt32(MFD_CLOEXEC))
-    guard file >= 0 else { return Self.failed(errno) }
+    let file = imdump_memory_file()
+    guard file >= 0 else { return Self.failed(-file) }
     defer { close(file) }
     let output = Output(descriptor: file, name: "request")
     body.withUnsafeBytes { output.write($0) }

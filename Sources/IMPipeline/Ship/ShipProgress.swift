@@ -2,6 +2,7 @@ import Glibc
 import IMOutput
 import IMShip
 import IMTerminal
+import IMWire
 
 /// How far shipping is: one line on standard error, at most ten times a second, on a terminal only.
 final class ShipProgress {

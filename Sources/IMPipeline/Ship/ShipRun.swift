@@ -1,4 +1,5 @@
 import Glibc
+import IMCapture
 import IMOutput
 import IMShip
 import IMWire
@@ -6,7 +7,8 @@ import IMWire
 /// Sends log files to an engine: `imdump ship`.
 package func runShip(_ options: ShipOptions) throws(UsageError) -> ExitStatus {
   let access = try ShipSecrets.access(options)
-  let folder = try options.stateFolder ?? ShipFiles.folder(of: options.paths)
+  let folder: String
+  if let named = options.stateFolder { folder = named } else { folder = try ShipFiles.folder(of: options.paths) }
   let curl = try CurlCall(access)
   if access.isInsecure { complain("--insecure: anyone on the way can pretend to be the engine, and read keys and documents") }
   do throws(ShipError) {

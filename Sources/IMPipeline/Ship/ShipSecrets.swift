@@ -45,7 +45,7 @@ enum ShipSecrets {
     if let value = getenv(variable) { return String(cString: value) }
     guard let folder = getenv("CREDENTIALS_DIRECTORY").map({ String(cString: $0) }) else { return nil }
     let path = "\(folder)/\(credential)"
-    return access(path, F_OK) == 0 ? try read(path) : nil
+    return Glibc.access(path, F_OK) == 0 ? try read(path) : nil
   }
 
   /// The first line of a file.
