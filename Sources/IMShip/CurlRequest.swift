@@ -139,15 +139,19 @@ package struct CurlResponse: Equatable, Sendable {
     if let seconds = UInt64(text) { return Double(min(seconds, 3_600)) }
     let words = text.split(separator: " ")
     let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-    guard words.count == 6, words[5] == "GMT", let day = Int64(words[1]), let month = months.firstIndex(of: String(words[2])),
+    guard words.count == 6, words[5] == "GMT", let day = Int64(words[1]),
+      let month = months.firstIndex(of: String(words[2])),
       let year = Int64(words[3]), (1...31).contains(day), (1970...9999).contains(year)
     else { return nil }
     let clock = words[4].split(separator: ":").compactMap { Int64($0) }
-    guard clock.count == 3, (0...23).contains(clock[0]), (0...59).contains(clock[1]), (0...60).contains(clock[2]) else { return nil }
+    guard clock.count == 3, (0...23).contains(clock[0]), (0...59).contains(clock[1]), (0...60).contains(clock[2]) else {
+      return nil
+    }
     // Days since 1970 of the proleptic Gregorian calendar, years beginning in March.
     let shifted = year - (month < 2 ? 1 : 0)
     let monthOfYear = Int64((month + 10) % 12)
-    let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + (monthOfYear * 306 + 5) / 10 + day - 1 - 719_468
+    let days =
+      shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + (monthOfYear * 306 + 5) / 10 + day - 1 - 719_468
     let time = days * 86_400 + clock[0] * 3_600 + clock[1] * 60 + clock[2]
     return Double(min(max(0, time - now), 3_600))
   }
@@ -171,7 +175,8 @@ package struct CurlResponse: Equatable, Sendable {
     switch status {
     case 200..<300 where exitStatus == 0: return .done
     case 200..<300: return .later("the answer broke off (curl: \(exitStatus))")
-    case 401: return .denied("401: the engine wants a valid API key or user: --api-key-file, or --user and --password-file")
+    case 401:
+      return .denied("401: the engine wants a valid API key or user: --api-key-file, or --user and --password-file")
     case 403: return isBlocked ? .later("403: \(reason)") : .denied("403: this key or user may not do that: \(reason)")
     case 407: return .denied("407: the proxy wants a user")
     case 413: return .tooLarge

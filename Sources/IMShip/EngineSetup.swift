@@ -69,8 +69,11 @@ package struct EngineSetup: Sendable {
     let isOpenSearch = engine.engine == "opensearch"
     let target: IndexTemplates.Engine = isOpenSearch ? .opensearch : .elasticsearch
     steps.append(
-      Step(method: "PUT", path: "/_ingest/pipeline/\(IndexTemplates.pipeline)", body: IndexTemplates.pipelineText(target)))
-    for (name, text) in IndexTemplates.files(for: target, isTimeSeries: isTimeSeries && !isOpenSearch, retention: retention) {
+      Step(
+        method: "PUT", path: "/_ingest/pipeline/\(IndexTemplates.pipeline)", body: IndexTemplates.pipelineText(target)))
+    for (name, text) in IndexTemplates.files(
+      for: target, isTimeSeries: isTimeSeries && !isOpenSearch, retention: retention)
+    {
       let stem = name.dropLast(".json".utf8.count)
       if stem.hasPrefix("component-") {
         steps.append(Step(method: "PUT", path: "/_component_template/\(stem.dropFirst(10))", body: text))

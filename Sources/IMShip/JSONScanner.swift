@@ -53,7 +53,9 @@ struct JSONScanner {
     if takes(UInt8(ascii: "}")) { return true }
     depth += 1
     repeat {
-      guard next == UInt8(ascii: "\""), let key = text(), takes(UInt8(ascii: ":")), body(&self, key) else { return false }
+      guard next == UInt8(ascii: "\""), let key = text(), takes(UInt8(ascii: ":")), body(&self, key) else {
+        return false
+      }
     } while takes(UInt8(ascii: ","))
     depth -= 1
     return takes(UInt8(ascii: "}"))

@@ -57,7 +57,8 @@ package struct ShipBatch: Sendable {
     bytes.append(contentsOf: line)
     var entry = Entry(file: file, start: start, end: end, line: place, head: DocumentHead(bytes, place))
     if entry.head == nil {
-      entry.outcome = .refused(status: 0, type: "imdump", reason: "no JSON object with data_stream.type, dataset and namespace")
+      entry.outcome = .refused(
+        status: 0, type: "imdump", reason: "no JSON object with data_stream.type, dataset and namespace")
     }
     entries.append(entry)
   }
@@ -215,7 +216,9 @@ package struct ShipBatch: Sendable {
       else { return nil }
       let refused = Refused(
         file: entry.file, start: entry.start, end: entry.end, status: status, type: type, reason: reason)
-      return (refused, Line(bytes: bytes[entry.line], isObject: entry.head != nil || DocumentHead.isObject(bytes, entry.line)))
+      return (
+        refused, Line(bytes: bytes[entry.line], isObject: entry.head != nil || DocumentHead.isObject(bytes, entry.line))
+      )
     }
   }
 
@@ -229,7 +232,9 @@ package struct ShipBatch: Sendable {
 
   /// The time of the first pending document, or of the last one, as it was written; `nil` for none.
   package var time: String? {
-    guard let entry = entries.first(where: { $0.outcome.isPending }) ?? entries.last, let time = entry.head?.time else { return nil }
+    guard let entry = entries.first(where: { $0.outcome.isPending }) ?? entries.last, let time = entry.head?.time else {
+      return nil
+    }
     return String(decoding: bytes[time], as: UTF8.self)
   }
 }
@@ -242,7 +247,11 @@ package enum RefusedLine {
     var bytes = Array(
       "{\"file\":\(quotedJSON(file)),\"offset\":\(refused.start),\"status\":\(refused.status),\"type\":\(quotedJSON(refused.type)),\"reason\":\(quotedJSON(refused.reason)),\"document\":"
         .utf8)
-    if line.isObject { bytes += line.bytes } else { bytes += Array(quotedJSON(String(decoding: line.bytes, as: UTF8.self)).utf8) }
+    if line.isObject {
+      bytes += line.bytes
+    } else {
+      bytes += Array(quotedJSON(String(decoding: line.bytes, as: UTF8.self)).utf8)
+    }
     bytes += Array("}\n".utf8)
     return bytes
   }

@@ -37,7 +37,9 @@ struct Schema: Subcommand {
       throw UsageError(message: "give one of --fields, --json, --json-schema and --templates")
     }
     guard !tsds || templates != nil else { throw UsageError(message: "--tsds is about --templates") }
-    guard !tsds || engine == .elasticsearch else { throw UsageError(message: "OpenSearch has no time series data streams: leave --tsds out") }
+    guard !tsds || engine == .elasticsearch else {
+      throw UsageError(message: "OpenSearch has no time series data streams: leave --tsds out")
+    }
     let fields = try logged.fields()
     if let templates { return writeTemplates(fields, templates, for: engine, isTimeSeries: tsds) }
     return printSchema(fields, json ? .json : jsonSchema ? .jsonSchema : .table)

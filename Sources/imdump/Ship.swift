@@ -28,7 +28,8 @@ struct Ship: Subcommand {
       .value("--engine <engine>", \.options.engine, "The kind of engine, instead of asking it."),
       .flag("--follow", \.options.follows, "Go on with growing and new files until SIGTERM."),
       .flag("--setup", \.options.setsUp, "First put templates, the ingest pipeline and retention; may be repeated."),
-      .flag("--tsds", \.options.isTimeSeries, "With --setup, use time series data streams for metrics (Elasticsearch)."),
+      .flag(
+        "--tsds", \.options.isTimeSeries, "With --setup, use time series data streams for metrics (Elasticsearch)."),
       .custom("--retention <age>", "With --setup, have the engine keep documents for this long, such as 30d.") {
         options, word throws(ValueError) in
         _ = try age(word)
@@ -38,12 +39,17 @@ struct Ship: Subcommand {
       .custom("--delete-shipped <age>", "Remove files that are sent and unchanged for this long, such as 2h or 7d.") {
         options, word throws(ValueError) in options.options.deletesAfter = try age(word)
       },
-      .value("--state <folder>", \.options.stateFolder, "Keep the state in this folder instead of .ship beside the files."),
-      .value("--metrics-file <file>", \.options.metricsFile, "Write counters and lag to this file as OpenMetrics text."),
+      .value(
+        "--state <folder>", \.options.stateFolder, "Keep the state in this folder instead of .ship beside the files."),
+      .value(
+        "--metrics-file <file>", \.options.metricsFile, "Write counters and lag to this file as OpenMetrics text."),
       .value("--api-key-file <file>", \.options.apiKeyFile, "Read an API key from the first line of this file."),
       .value("--user <name>", \.options.user, "Log in as this user.", completing: WordCompletion.none),
-      .value("--password-file <file>", \.options.passwordFile, "Read the user's password from the first line of this file."),
-      .value("--ca <file>", \.options.access.authorities, "Verify the engine's certificate with the authorities in this file."),
+      .value(
+        "--password-file <file>", \.options.passwordFile, "Read the user's password from the first line of this file."),
+      .value(
+        "--ca <file>", \.options.access.authorities,
+        "Verify the engine's certificate with the authorities in this file."),
       .value("--client-cert <file>", \.options.access.certificate, "Show the engine this client certificate."),
       .value("--client-key <file>", \.options.access.key, "The key of --client-cert, where it is in another file."),
       .flag("--insecure", \.options.access.isInsecure, "Do not verify the engine's certificate."),
@@ -68,7 +74,8 @@ extension ShipEngine: OptionValue {}
 /// Seconds of an age such as `90s`, `30m`, `2h` or `30d`.
 private func age(_ word: String) throws(ValueError) -> Int64 {
   let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
-  guard let unit = word.last.flatMap({ units[$0] }), let number = Int64(word.dropLast()), (1...1_000_000).contains(number),
+  guard let unit = word.last.flatMap({ units[$0] }), let number = Int64(word.dropLast()),
+    (1...1_000_000).contains(number),
     word.utf8.dropLast().allSatisfy({ (0x30...0x39).contains($0) })
   else { throw ValueError("an age such as 90s, 30m, 2h or 30d is needed") }
   return number * unit

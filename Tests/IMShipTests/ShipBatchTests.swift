@@ -37,7 +37,8 @@ import Testing
       text == "{\"create\":{\"_index\":\"logs-imdump.message-default\",\"_id\":\"a\\\"b\"}}\n"
         + String(decoding: line, as: UTF8.self) + "\n")
     // Foundation reads the action as the engine does.
-    let action = try JSONSerialization.jsonObject(with: Data(text.split(separator: "\n")[0].utf8)) as? [String: [String: String]]
+    let action =
+      try JSONSerialization.jsonObject(with: Data(text.split(separator: "\n")[0].utf8)) as? [String: [String: String]]
     #expect(action?["create"]?["_id"] == "a\"b")
   }
 
@@ -46,7 +47,10 @@ import Testing
     let length = UInt64(lines[0].count + 1)
     var batch = Self.batch(lines)
     _ = batch.body(limit: 1 << 20)
-    let change = try #require(batch.apply(Self.answer(Self.item(201), Self.item(429), Self.item(409), Self.item(400, "{\"type\":\"t\",\"reason\":\"r\"}"))))
+    let change = try #require(
+      batch.apply(
+        Self.answer(Self.item(201), Self.item(429), Self.item(409), Self.item(400, "{\"type\":\"t\",\"reason\":\"r\"}"))
+      ))
     #expect((change.stored, change.known, change.later, change.refused) == (1, 1, 1, 1))
     #expect(batch.sentTo == [0: length])
     // The refused one comes after one that is pending: it is told when that is done.
@@ -69,9 +73,12 @@ import Testing
   }
 
   @Test func aTimeSeriesGetsNoIDs() throws {
-    var batch = Self.batch([Self.document("a", dataset: "imdump.summary"), Self.document("b"), Self.document("c", dataset: "imdump.summary")])
+    var batch = Self.batch([
+      Self.document("a", dataset: "imdump.summary"), Self.document("b"), Self.document("c", dataset: "imdump.summary"),
+    ])
     _ = batch.body(limit: 1 << 20)
-    let unset = Self.item(400, "{\"type\":\"document_parsing_exception\",\"reason\":\"_id must be unset or set to [x] but was [a]\"}")
+    let unset = Self.item(
+      400, "{\"type\":\"document_parsing_exception\",\"reason\":\"_id must be unset or set to [x] but was [a]\"}")
     let change = try #require(batch.apply(Self.answer(unset, Self.item(201), unset)))
     #expect(change.hasOtherForm && change.refused == 0)
     let text = String(decoding: batch.body(limit: 1 << 20), as: UTF8.self)
@@ -95,7 +102,9 @@ import Testing
     var batch = Self.batch([Array("no JSON".utf8), Array("{}".utf8), Self.document("a")])
     _ = batch.body(limit: 1 << 20)
     #expect(batch.sentCount == 1)
-    let lines = batch.refused(after: { _ in 0 }).map { String(decoding: RefusedLine.bytes($0.0, $0.1, file: "f"), as: UTF8.self) }
+    let lines = batch.refused(after: { _ in 0 }).map {
+      String(decoding: RefusedLine.bytes($0.0, $0.1, file: "f"), as: UTF8.self)
+    }
     #expect(lines.count == 2)
     #expect(lines[0].hasSuffix("\"document\":\"no JSON\"}\n"))
     #expect(lines[1].hasSuffix("\"document\":{}}\n"))
@@ -105,7 +114,10 @@ import Testing
     (200, "", BulkAnswer.Item.stored), (201, "", .stored), (409, "", .known), (429, "", .later), (503, "", .later),
     (403, "{\"type\":\"cluster_block_exception\",\"reason\":\"blocked\"}", .later),
     (403, "{\"type\":\"security_exception\",\"reason\":\"no\"}", .denied(reason: "no")),
-    (400, "{\"type\":\"t\",\"reason\":\"r\",\"caused_by\":{\"type\":\"u\",\"reason\":\"s\"}}", .refused(status: 400, type: "t", reason: "r: s")),
+    (
+      400, "{\"type\":\"t\",\"reason\":\"r\",\"caused_by\":{\"type\":\"u\",\"reason\":\"s\"}}",
+      .refused(status: 400, type: "t", reason: "r: s")
+    ),
     (404, "\"text\"", .refused(status: 404, type: "", reason: "text")),
   ])
   func items(status: Int, error: String, expected: BulkAnswer.Item) throws {
@@ -114,7 +126,9 @@ import Testing
 
   /// Every prefix of an answer, and every change of one byte, is read or refused, without a trap.
   @Test func answersThatAreCutOrDamaged() {
-    let whole = Array("{\"errors\":true,\"items\":[\(Self.item(201)),\(Self.item(400, "{\"type\":\"t\",\"reason\":\"\\u00e9\"}"))]}".utf8)
+    let whole = Array(
+      "{\"errors\":true,\"items\":[\(Self.item(201)),\(Self.item(400, "{\"type\":\"t\",\"reason\":\"\\u00e9\"}"))]}"
+        .utf8)
     #expect(BulkAnswer(whole)?.items.count == 2)
     for count in 0..<whole.count { #expect(BulkAnswer(Array(whole[..<count])) == nil) }
     for index in whole.indices {
@@ -129,7 +143,8 @@ import Testing
 
   /// The scanner takes what Foundation takes, and refuses what it refuses.
   @Test(arguments: [
-    "{}", "{\"a\":[1,-2.5e3,true,false,null,\"\\ud83d\\ude00\"]}", "{\"a\":01}", "{\"a\":1,}", "[1]", "{\"a\" 1}", "{\"a\":\"\u{1}\"}",
+    "{}", "{\"a\":[1,-2.5e3,true,false,null,\"\\ud83d\\ude00\"]}", "{\"a\":01}", "{\"a\":1,}", "[1]", "{\"a\" 1}",
+    "{\"a\":\"\u{1}\"}",
     "{\"a\":\"\\x\"}", "{\"a\":tru}", "{\"a\":-}", "{\"a\":1.}", " {\"a\":{\"b\":{}}} ", "{\"a\":1}{}", "{\"a\":\"", "",
   ])
   func objects(text: String) {

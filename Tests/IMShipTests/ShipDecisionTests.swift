@@ -97,8 +97,14 @@ import Testing
   }
 
   @Test(arguments: [
-    ("{\"name\":\"n\",\"cluster_uuid\":\"u\",\"version\":{\"number\":\"8.19.0\"},\"tagline\":\"You Know, for Search\"}", "elasticsearch", "8.19.0", "u"),
-    ("{\"cluster_uuid\":\"_na_\",\"version\":{\"distribution\":\"opensearch\",\"number\":\"3.3.2\"}}", "opensearch", "3.3.2", ""),
+    (
+      "{\"name\":\"n\",\"cluster_uuid\":\"u\",\"version\":{\"number\":\"8.19.0\"},\"tagline\":\"You Know, for Search\"}",
+      "elasticsearch", "8.19.0", "u"
+    ),
+    (
+      "{\"cluster_uuid\":\"_na_\",\"version\":{\"distribution\":\"opensearch\",\"number\":\"3.3.2\"}}", "opensearch",
+      "3.3.2", ""
+    ),
   ])
   func engines(text: String, engine: String, version: String, cluster: String) throws {
     let info = try #require(EngineInfo(Array(text.utf8)))

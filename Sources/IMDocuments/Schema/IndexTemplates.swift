@@ -98,12 +98,16 @@ package enum IndexTemplates {
     return [("component-imdump-common.json", component)]
       + ECSDataset.allCases.map { dataset in
         let name = "\(dataset.streamType)-\(dataset.name)"
-        return ("index-\(name).json", index(dataset, fields, name, engine, isTimeSeries && dataset.streamType == "metrics", retention))
+        return (
+          "index-\(name).json",
+          index(dataset, fields, name, engine, isTimeSeries && dataset.streamType == "metrics", retention)
+        )
       }
   }
 
   private static func index(
-    _ dataset: ECSDataset, _ all: [ECSField], _ name: String, _ engine: Engine, _ isTimeSeries: Bool, _ retention: String?
+    _ dataset: ECSDataset, _ all: [ECSField], _ name: String, _ engine: Engine, _ isTimeSeries: Bool,
+    _ retention: String?
   ) -> String {
     let own = all.filter { $0.datasets.contains(dataset) }
     let fields = own.filter { field in
@@ -176,7 +180,8 @@ package enum IndexTemplates {
     case .histogram where engine == .opensearch: return "{\"type\": \"object\", \"enabled\": false}"
     case .flattened where engine == .opensearch: return "{\"type\": \"flat_object\"}"
     case .object: members = ["\"type\": \"object\"", "\"dynamic\": true"]
-    case .keyword where field.name.hasPrefix("data_stream.") && engine == .elasticsearch: members = ["\"type\": \"constant_keyword\""]
+    case .keyword where field.name.hasPrefix("data_stream.") && engine == .elasticsearch:
+      members = ["\"type\": \"constant_keyword\""]
     case .keyword where !field.isDimension:
       members = ["\"type\": \"keyword\"", "\"ignore_above\": 1024"]
     case .keyword, .sentence, .long, .double, .float, .date, .ip, .boolean, .flattened, .point, .histogram:

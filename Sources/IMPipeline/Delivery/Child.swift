@@ -156,7 +156,8 @@ struct Child: ~Copyable {
   /// Waits for at most so many milliseconds until it has written something, or takes more of its input.
   func wait(milliseconds: Int32) {
     var pollers = [
-      pollfd(fd: outputEnd, events: Int16(POLLIN), revents: 0), pollfd(fd: inputEnd, events: Int16(POLLOUT), revents: 0),
+      pollfd(fd: outputEnd, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: inputEnd, events: Int16(POLLOUT), revents: 0),
     ]
     // Without output to wait for it is about to end.
     _ = poll(&pollers, 2, outputEnd < 0 ? min(milliseconds, 5) : milliseconds)

@@ -10,7 +10,9 @@ package func runShip(_ options: ShipOptions) throws(UsageError) -> ExitStatus {
   let folder: String
   if let named = options.stateFolder { folder = named } else { folder = try ShipFiles.folder(of: options.paths) }
   let curl = try CurlCall(access)
-  if access.isInsecure { complain("--insecure: anyone on the way can pretend to be the engine, and read keys and documents") }
+  if access.isInsecure {
+    complain("--insecure: anyone on the way can pretend to be the engine, and read keys and documents")
+  }
   do throws(ShipError) {
     if options.isDry { return try ShipDryRun(options).run() }
     return try ShipRun(options, curl, ShipStore(folder: folder)).run()
@@ -133,7 +135,8 @@ final class ShipRun {
         if let info = EngineInfo(response.body) { return info.named(options.engine?.rawValue) }
         if let engine = options.engine { return EngineInfo(engine: engine.rawValue) }
         throw ShipError(
-          .usage, "\(DeliveryRun.shown(options.address)): this is neither Elasticsearch nor OpenSearch; --engine names it")
+          .usage,
+          "\(DeliveryRun.shown(options.address)): this is neither Elasticsearch nor OpenSearch; --engine names it")
       case .denied(let text): try denied(text)
       case .later(let text): again(text, response.retryAfter)
       case .tooLarge: again("413", response.retryAfter)
@@ -180,7 +183,8 @@ final class ShipRun {
         case .later(let text):
           again(text, response.retryAfter)
           continue
-        case .tooLarge: throw ShipError(.ioError, "\(step.path): the engine takes no request of \(step.body.utf8.count) bytes")
+        case .tooLarge:
+          throw ShipError(.ioError, "\(step.path): the engine takes no request of \(step.body.utf8.count) bytes")
         }
         break
       }
@@ -195,7 +199,9 @@ final class ShipRun {
     var count = Int.max
     while !batch.isDone, !stopping.stop.isStopped {
       let body = batch.body(limit: limit + (limit >> 2), count: count)
-      guard let compressed = gzip.compressed(body) else { throw ShipError(.failure, "there is no memory to compress a request") }
+      guard let compressed = gzip.compressed(body) else {
+        throw ShipError(.failure, "there is no memory to compress a request")
+      }
       var request = CurlRequest("POST", base + "/_bulk?filter_path=errors,items.*.status,items.*.error")
       request.contentType = "application/x-ndjson"
       request.isCompressed = true
@@ -229,7 +235,11 @@ final class ShipRun {
       case .wrong(let type, let reason):
         counters.again += 1
         // One of them is the reason: halves are tried, down to that one.
-        if batch.refuseSent(status: 400, type: type, reason: reason) { count = .max } else { count = batch.sentCount / 2 }
+        if batch.refuseSent(status: 400, type: type, reason: reason) {
+          count = .max
+        } else {
+          count = batch.sentCount / 2
+        }
         try save()
       }
     }

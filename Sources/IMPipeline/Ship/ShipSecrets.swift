@@ -36,7 +36,8 @@ enum ShipSecrets {
     let host = address.dropFirst(scheme.utf8.count).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     guard !host.contains("@") else {
       throw UsageError(
-        message: "\(option): every user of this host can read a password in an address; give --user and --password-file")
+        message: "\(option): every user of this host can read a password in an address; give --user and --password-file"
+      )
     }
   }
 
@@ -57,7 +58,9 @@ enum ShipSecrets {
     let count = Glibc.read(descriptor, &bytes, bytes.count)
     guard count >= 0 else { throw UsageError(message: "\(path): \(systemText(errno))") }
     let line = bytes[..<count].prefix { $0 != 10 && $0 != 13 }
-    guard !line.isEmpty else { throw UsageError(message: "\(path): its first line is empty; a key or password is needed") }
+    guard !line.isEmpty else {
+      throw UsageError(message: "\(path): its first line is empty; a key or password is needed")
+    }
     return String(decoding: line, as: UTF8.self)
   }
 }

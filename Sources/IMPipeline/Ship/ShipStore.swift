@@ -46,7 +46,8 @@ final class ShipStore {
 
   private static func error(_ path: String, _ number: Int32) -> ShipError {
     ShipError(
-      .ioError, "\(shown(path)): \(systemText(number)); how far files were sent is kept there: give another folder with --state")
+      .ioError,
+      "\(shown(path)): \(systemText(number)); how far files were sent is kept there: give another folder with --state")
   }
 
   /// Reads the state. One that is no state is put aside: what was sent before is known to the engine.
