@@ -117,7 +117,8 @@ let package = Package(
       "IMPipeline",
       [
         "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics", "IMFilter",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMStore", "IMReport", "IMBrowser", "IMTerminal", "IMOwners", "IMYAML",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMStore", "IMReport", "IMBrowser", "IMTerminal", "IMOwners",
+        "IMYAML",
         "IMWire", "CSandbox",
       ], isCold: true),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),

@@ -14,11 +14,12 @@ package struct RetrySchedule: Sendable {
   /// Something went well.
   package mutating func succeed() { failures = 0 }
 
-  /// The seconds to wait after a failure. `random` is in 0..<1.
-  package mutating func fail(retryAfter: Double? = nil, random: Double) -> Double {
+  /// The seconds to wait after a failure. `random` is in 0..<1; `share` is how much of a request failed: the wait is as much
+  /// shorter as the engine has done.
+  package mutating func fail(retryAfter: Double? = nil, share: Double = 1, random: Double) -> Double {
     let delay = min(Self.longest, Self.shortest * Double(1 << min(failures, 12)))
     failures = min(failures + 1, 1_000)
-    let jittered = delay * (0.5 + random)
+    let jittered = delay * (0.5 + random) * min(1, max(0.05, share))
     guard let retryAfter else { return jittered }
     // Spread behind the time that the server named.
     return max(jittered, retryAfter + min(1, Self.shortest + retryAfter / 10) * random)

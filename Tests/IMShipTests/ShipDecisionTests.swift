@@ -42,6 +42,9 @@ import Testing
     #expect(delays.last == 60)
     schedule.succeed()
     #expect(schedule.fail(random: 0) == 0.1)
+    schedule.succeed()
+    #expect(schedule.fail(share: 0.25, random: 0.5) == 0.05)
+    schedule.succeed()
     #expect(schedule.fail(retryAfter: 20, random: 0) == 20)
     #expect(schedule.fail(retryAfter: 20, random: 0.999) < 21)
   }

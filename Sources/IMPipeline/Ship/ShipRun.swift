@@ -155,11 +155,11 @@ final class ShipRun {
     wait(Self.reminder)
   }
 
-  private func again(_ text: String, _ retryAfter: Double?) {
+  private func again(_ text: String, _ retryAfter: Double?, share: Double = 1) {
     counters.again += 1
     if !options.isQuiet || schedule.isLong { tell("\(text); it is tried again") }
     note()
-    wait(schedule.fail(retryAfter: retryAfter, random: .random(in: 0..<1)))
+    wait(schedule.fail(retryAfter: retryAfter, share: share, random: .random(in: 0..<1)))
   }
 
   /// Puts what belongs to the engine, and reports it.
@@ -221,7 +221,9 @@ final class ShipRun {
         if let denial = change.denial {
           try denied("this key or user may not write there: \(denial)")
         } else if change.later > 0 {
-          again("\(change.later) documents are refused for a while", response.retryAfter)
+          again(
+            "the engine has no room for some documents", response.retryAfter,
+            share: Double(change.later) / Double(max(1, batch.sentCount)))
         }
         if count < .max, change.later == 0 { count *= 2 }
       case .later(let text): again(text, response.retryAfter)
