@@ -6,6 +6,7 @@ no document or another operation than `create`. It does not check mappings.
 import gzip
 import http.server
 import json
+import sys
 import threading
 
 
@@ -70,6 +71,11 @@ class Receiver:
         class Server(http.server.ThreadingHTTPServer):
             daemon_threads = True
             allow_reuse_address = True
+
+            def handle_error(self, request, client_address):
+                """A sender that went away is no error of the receiver's."""
+                if not isinstance(sys.exc_info()[1], OSError):
+                    super().handle_error(request, client_address)
 
         self.server = Server(("127.0.0.1", self.port), Handler)
         self.port = self.server.server_address[1]
