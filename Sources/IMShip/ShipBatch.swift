@@ -19,7 +19,8 @@ package struct ShipBatch: Sendable {
     /// `nil` for what is no document.
     var head: DocumentHead?
     var outcome = Outcome.pending
-    var hasNoID = false
+    /// Whether it gets no id in the next body, and had none in the last one.
+    var hasNoID = false, wasSentWithoutID = false
   }
 
   /// Bytes that a line may have; a longer one is refused here.
@@ -101,6 +102,7 @@ package struct ShipBatch: Sendable {
       body.append(contentsOf: "\"}}\n".utf8)
       body.append(contentsOf: bytes[entry.line])
       body.append(10)
+      entries[index].wasSentWithoutID = entry.hasNoID
       sent.append(index)
     }
     return body
@@ -138,7 +140,7 @@ package struct ShipBatch: Sendable {
       case .denied(let reason):
         change.later += 1
         change.denial = change.denial ?? reason
-      case .needsNoID where !entries[index].hasNoID:
+      case .needsNoID where !entries[index].wasSentWithoutID:
         omitIDs(like: index)
         change.hasOtherForm = true
       case .needsNoID:

@@ -47,10 +47,9 @@ import Testing
     let length = UInt64(lines[0].count + 1)
     var batch = Self.batch(lines)
     _ = batch.body(limit: 1 << 20)
-    let change = try #require(
-      batch.apply(
-        Self.answer(Self.item(201), Self.item(429), Self.item(409), Self.item(400, "{\"type\":\"t\",\"reason\":\"r\"}"))
-      ))
+    let applied = try batch.apply(
+      Self.answer(Self.item(201), Self.item(429), Self.item(409), Self.item(400, "{\"type\":\"t\",\"reason\":\"r\"}")))
+    let change = try #require(applied)
     #expect((change.stored, change.known, change.later, change.refused) == (1, 1, 1, 1))
     #expect(batch.sentTo == [0: length])
     // The refused one comes after one that is pending: it is told when that is done.
@@ -68,7 +67,8 @@ import Testing
   @Test func anAnswerOfAnotherLengthChangesNothing() throws {
     var batch = Self.batch([Self.document("a"), Self.document("b")])
     _ = batch.body(limit: 1 << 20)
-    #expect(try batch.apply(Self.answer(Self.item(201))) == nil)
+    let change = try batch.apply(Self.answer(Self.item(201)))
+    #expect(change == nil)
     #expect(batch.pendingCount == 2)
   }
 
@@ -79,7 +79,8 @@ import Testing
     _ = batch.body(limit: 1 << 20)
     let unset = Self.item(
       400, "{\"type\":\"document_parsing_exception\",\"reason\":\"_id must be unset or set to [x] but was [a]\"}")
-    let change = try #require(batch.apply(Self.answer(unset, Self.item(201), unset)))
+    let applied = try batch.apply(Self.answer(unset, Self.item(201), unset))
+    let change = try #require(applied)
     #expect(change.hasOtherForm && change.refused == 0)
     let text = String(decoding: batch.body(limit: 1 << 20), as: UTF8.self)
     #expect(!text.contains("_id") && batch.sentCount == 2)
@@ -92,8 +93,9 @@ import Testing
     var batch = Self.batch(lines)
     _ = batch.body(limit: 10)
     #expect(batch.sentCount == 1)
-    _ = batch.body(limit: 3 * (lines[0].count + 256))
-    #expect((1...3).contains(batch.sentCount))
+    let limit = 3 * (lines[0].count + 256)
+    let body = batch.body(limit: limit)
+    #expect((2...4).contains(batch.sentCount) && body.count <= limit)
     _ = batch.body(limit: 1 << 20, count: 4)
     #expect(batch.sentCount == 4)
   }
@@ -143,7 +145,7 @@ import Testing
 
   /// The scanner takes what Foundation takes, and refuses what it refuses.
   @Test(arguments: [
-    "{}", "{\"a\":[1,-2.5e3,true,false,null,\"\\ud83d\\ude00\"]}", "{\"a\":01}", "{\"a\":1,}", "[1]", "{\"a\" 1}",
+    "{}", "{\"a\":[1,-2.5e3,true,false,null,\"\\ud83d\\ude00\"]}", "{\"a\":01}", "[1]", "{\"a\" 1}",
     "{\"a\":\"\u{1}\"}",
     "{\"a\":\"\\x\"}", "{\"a\":tru}", "{\"a\":-}", "{\"a\":1.}", " {\"a\":{\"b\":{}}} ", "{\"a\":1}{}", "{\"a\":\"", "",
   ])

@@ -41,12 +41,16 @@ import Testing
     #expect(delays.prefix(4).elementsEqual([0.2, 0.4, 0.8, 1.6]))
     #expect(delays.last == 60)
     schedule.succeed()
-    #expect(schedule.fail(random: 0) == 0.1)
+    let wait1 = schedule.fail(random: 0)
+    #expect(wait1 == 0.1)
     schedule.succeed()
-    #expect(schedule.fail(share: 0.25, random: 0.5) == 0.05)
+    let wait2 = schedule.fail(share: 0.25, random: 0.5)
+    #expect(wait2 == 0.05)
     schedule.succeed()
-    #expect(schedule.fail(retryAfter: 20, random: 0) == 20)
-    #expect(schedule.fail(retryAfter: 20, random: 0.999) < 21)
+    let wait3 = schedule.fail(retryAfter: 20, random: 0)
+    #expect(wait3 == 20)
+    let wait4 = schedule.fail(retryAfter: 20, random: 0.999)
+    #expect(wait4 < 21)
   }
 
   @Test(arguments: [
@@ -135,7 +139,8 @@ import Testing
   @Test func compressedBodiesAreWhatGzipReads() throws {
     let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
     let gzip = Gzip()
-    let compressed = try #require(gzip.compressed(bytes))
+    let result = gzip.compressed(bytes)
+    let compressed = try #require(result)
     let process = Process()
     process.executableURL = URL(filePath: "/bin/gzip")
     process.arguments = ["-dc"]

@@ -154,6 +154,9 @@ def cost(binary, folder, lines, report):
         size = sum(map(len, lines)) / len(lines)
         report.note("%d documents of %.0f bytes: %.2f CPU seconds, %.0f documents a second" % (
             3 * len(lines), size, seconds, 3 * len(lines) / seconds))
+        # The largest of ship and of each curl, in KiB.
+        report.note("resident memory: %.1f MiB at most for each of the two" % (after.ru_maxrss / 1024))
+        report.check("64 MiB for both", after.ru_maxrss <= 64 << 10, after.ru_maxrss)
         report.check("20,000 documents a CPU second", 3 * len(lines) / seconds >= 20_000, seconds)
     finally:
         receiver.end()
