@@ -156,7 +156,7 @@ def cost(binary, folder, lines, report):
             3 * len(lines), size, seconds, 3 * len(lines) / seconds))
         # The largest of ship and of each curl, in KiB.
         report.note("resident memory: %.1f MiB at most for each of the two" % (after.ru_maxrss / 1024))
-        report.check("64 MiB for both", after.ru_maxrss <= 64 << 10, after.ru_maxrss)
+        report.check("32 MiB for each of the two", after.ru_maxrss <= 32 << 10, after.ru_maxrss)
         report.check("20,000 documents a CPU second", 3 * len(lines) / seconds >= 20_000, seconds)
     finally:
         receiver.end()
