@@ -114,14 +114,16 @@ let package = Package(
       ["IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMOwners", "IMYAML", "IMWire", "CMachine"]),
     room(
       "IMStore", ["IMOutput", "IMMetrics", "IMEngine", "IMFields", "IMWire", "CSQLite"]),
+    room("IMShip", ["IMDocuments", "IMWire", "CDeflate"], isCold: true),
     room("IMReport", ["IMOutput", "IMMetrics", "IMEngine", "IMTerminal", "IMWire"], isCold: true),
     room(
       "IMBrowser", ["IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMFilter", "IMWire"], isCold: true),
     room(
       "IMPipeline",
       [
-        "IMCapture", "IMEngine", "IMTLS", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics", "IMFilter",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMStore", "IMReport", "IMBrowser", "IMTerminal", "IMOwners", "IMYAML",
+"IMCapture", "IMEngine", "IMTLS", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics", "IMFilter",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMStore", "IMReport", "IMBrowser", "IMTerminal", "IMOwners",
+        "IMYAML",
         "IMWire", "CSandbox",
       ], isCold: true),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
@@ -130,7 +132,7 @@ let package = Package(
     .executableTarget(
       name: "imdump",
       dependencies: [
-        "IMPipeline", "IMBrowser", "IMReport", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire",
+        "IMPipeline", "IMShip", "IMBrowser", "IMReport", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire",
         "IMCommandLine",
       ],
       swiftSettings: settings + checked + small),
@@ -179,6 +181,7 @@ let package = Package(
         "IMReport", "IMStore", "IMTerminal", "IMWire",
       ]),
     tests("IMStoreTests", ["IMStore", "IMEngineTestSupport", "IMOutput", "IMEngine", "IMWire"]),
+    tests("IMShipTests", ["IMShip", "IMDocuments", "IMWire"]),
     tests("IMReportTests", ["IMReport", "IMEngine", "IMMetrics", "IMOutput", "IMWire"]),
     tests("IMEndpointTests", ["IMEndpoint", "IMMailbox", "IMWire"]),
     tests(

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -41,6 +42,11 @@ int imdump_file_name(const char *format, const char *suffix, int is_timed, int d
 }
 
 enum { FLAGS = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW };
+
+int imdump_memory_file(void) {
+  int file = memfd_create("imdump", MFD_CLOEXEC);
+  return file < 0 ? -errno : file;
+}
 
 int imdump_replace_file(int folder, const char *name) {
   struct stat there;

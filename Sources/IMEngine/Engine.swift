@@ -216,6 +216,9 @@ extension Engine {
   package func endpoints() -> [EndpointKey] { connections.streams.servers.keys }
 
   /// What TLS connections said of themselves, by serial number; the first 64 that were read.
+  /// Why TLS connections could not be decrypted, where there are secrets at all.
+  package var tlsReasons: [TLSReason] { connections.streams.tlsReasons.all }
+  /// The hellos of TLS connections that are not decrypted, by serial number; at most 64.
   package var tls: [UInt32: TLSHello] { connections.streams.firstHellos }
 
   /// The ports with the most undecoded bytes, busiest first, with what they look like; `nil` where that may be a protocol.

@@ -35,8 +35,11 @@ extension Run {
       return hello.value.versionName + (names.isEmpty ? "" : " to " + names.joined(separator: ", "))
     }
     let tls = totals.tlsConnections
+    let share = "\(tls) of \(count(totals.connections, "TCP connection")) \(tls == 1 ? "is" : "are") TLS"
+    let names = hellos.isEmpty ? "" : " (\(hellos.joined(separator: "; ")))"
+    let reasons = driver.engine.tlsReasons.map(\.text)
     return .init(
-      text: "\(count(tls, "TLS connection")) (\(hellos.joined(separator: "; "))): encrypted, not decoded",
+      text: "\(share)\(names), not decrypted: \(reasons.isEmpty ? "--keylog FILE reads what has its secrets there" : reasons.joined(separator: "; "))",
       isNotable: isNotable(totals.tlsBytes, driver))
   }
 

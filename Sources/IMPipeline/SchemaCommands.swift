@@ -83,11 +83,14 @@ package func compareSchema(_ fields: SchemaFields, to path: String) throws(Usage
   return status == .success && difference.isBreaking ? .fired : status
 }
 
-/// Writes the templates for Elasticsearch into the folder `path`, which is made where there is none, and names them.
-package func writeTemplates(_ fields: SchemaFields, _ path: String, isTimeSeries: Bool) -> ExitStatus {
+/// Writes the templates for an engine into the folder `path`, which is made where there is none, and names them.
+package func writeTemplates(
+  _ fields: SchemaFields, _ path: String, for engine: ShipEngine = .elasticsearch, isTimeSeries: Bool
+) -> ExitStatus {
   if mkdir(path, 0o755) != 0, errno != EEXIST { return fail(path) }
   var names = ""
-  for (name, text) in IndexTemplates.files(fields.all, isTimeSeries: isTimeSeries) {
+  let target: IndexTemplates.Engine = engine == .opensearch ? .opensearch : .elasticsearch
+  for (name, text) in IndexTemplates.files(fields.all, for: target, isTimeSeries: isTimeSeries) {
     let whole = path.hasSuffix("/") ? path + name : "\(path)/\(name)"
     let descriptor: Int32
     do throws(CaptureError) { descriptor = try OutputFile.open(whole, mode: 0o644) } catch {

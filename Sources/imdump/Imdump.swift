@@ -38,7 +38,7 @@ enum Imdump: CommandGroup {
       .command(Browse.self), .command(Ladder.self), .command(Report.self), .command(Export.self), .command(Diff.self),
       .command(Index.self), .command(Query.self), .command(Check.self),
       .group(Rules.self), .group(Profile.self),
-      .command(Fields.self), .command(Schema.self), .command(Doctor.self),
+      .command(Fields.self), .command(Schema.self), .command(Ship.self), .command(Doctor.self),
       .command(Completion.self),
     ]
   }

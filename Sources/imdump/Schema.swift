@@ -14,6 +14,7 @@ struct Schema: Subcommand {
   var json = false
   var jsonSchema = false
   var templates: String?
+  var engine = ShipEngine.elasticsearch
   var tsds = false
   var logged = LoggedChoice()
 
@@ -24,7 +25,8 @@ struct Schema: Subcommand {
       .flag("--json-schema", \.jsonSchema, "Print a JSON Schema of the documents."),
       .value(
         "--templates <folder>", \.templates,
-        "Write Elasticsearch index and component templates to this folder."),
+        "Write index and component templates to this folder."),
+      .value("--for <engine>", \.engine, "With --templates, the engine that they are for."),
       .flag("--tsds", \.tsds, "With --templates, use time series data streams for live captures."),
       .group(\.logged),
     ]
@@ -35,8 +37,11 @@ struct Schema: Subcommand {
       throw UsageError(message: "give one of --fields, --json, --json-schema and --templates")
     }
     guard !tsds || templates != nil else { throw UsageError(message: "--tsds is about --templates") }
+    guard !tsds || engine == .elasticsearch else {
+      throw UsageError(message: "OpenSearch has no time series data streams: leave --tsds out")
+    }
     let fields = try logged.fields()
-    if let templates { return writeTemplates(fields, templates, isTimeSeries: tsds) }
+    if let templates { return writeTemplates(fields, templates, for: engine, isTimeSeries: tsds) }
     return printSchema(fields, json ? .json : jsonSchema ? .jsonSchema : .table)
   }
 

@@ -26,6 +26,9 @@ int imdump_replace_file(int folder, const char *name);
 /// Opens a file for appending, and makes it where there is none. What stands in it stays. As `imdump_replace_file`.
 int imdump_open_file(int folder, const char *name);
 
+/// Makes a file that is in memory only and ends with its last descriptor, which is closed on exec. A descriptor, or -errno.
+int imdump_memory_file(void);
+
 /// Takes a regular file away; what else has the name stays.  0, or -errno.
 int imdump_remove_file(int folder, const char *name);
 

@@ -321,6 +321,7 @@ extension Carriers {
       tls.pointee.ways[side.peer.number].held == nil
     else { return }
     let facts = tls.pointee.connection.facts
+    if let reason = tls.pointee.unreadReason { streams.tlsReasons.note(reason, random: facts.randomPrefix) }
     streams.noteUnreadTLS(
       flow,
       TLSHello(

@@ -55,6 +55,8 @@ struct Streams: ~Copyable {
   var tlsHellos: [UInt32: TLSHello] = [:]
   /// The first of these, whether their connections are over or not.
   var firstHellos: [UInt32: TLSHello] = [:]
+  /// Why connections could not be decrypted.
+  var tlsReasons = TLSReasons()
   /// The servers that frames were decoded of, and those that failed connections were meant for.
   var servers: ServerTable
   /// Bytes of connections that nothing decodes.

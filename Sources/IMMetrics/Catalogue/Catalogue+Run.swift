@@ -222,8 +222,8 @@ extension Catalogue {
         ]
       ) { $0.decodedConnections },
       one(
-        "connections.tls", "TLS connections, which are not decoded", "tls", "imdump_connections_tls",
-        [FigureText(.seen, "TLS (encrypted, not readable)")]
+        "connections.tls", "TLS connections that were not decrypted", "tls", "imdump_connections_tls",
+        [FigureText(.seen, "TLS (not decrypted)")]
       ) { $0.tlsConnections },
       one(
         "connections.proxied", "Connections through a proxy that names the client", "proxied", nil,

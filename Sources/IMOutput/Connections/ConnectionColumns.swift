@@ -144,6 +144,7 @@ enum ConnectionWords {
     if !row.info.carriers.isDisjoint(with: .proxy) {
       remarks.append(row.info.client == row.info.peer ? "PROXY" : "PROXY from \(row.info.peer)")
     }
+    if row.info.carriers.contains(.tls) { remarks.append("TLS") }
     if row.info.carriers.contains(.webSocket) { remarks.append("WebSocket") }
     return remarks.joined(separator: ", ")
   }

@@ -41,6 +41,7 @@ package struct StreamTableWriter {
     if !note.carriers.isDisjoint(with: .proxy) {
       remarks.append(note.client.map { "PROXY for \($0)" } ?? "PROXY")
     }
+    if note.carriers.contains(.tls) { remarks.append("TLS") }
     if note.carriers.contains(.webSocket) { remarks.append("WebSocket") }
     let conflicts = stream.directions.reduce(0) { $0 + $1.conflictBytes }
     if conflicts > 0 { remarks.append("\(conflicts) conflicting bytes") }

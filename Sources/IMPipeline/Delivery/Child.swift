@@ -16,8 +16,8 @@ struct Child: ~Copyable {
   /// Seconds that a program has, and those between being asked to end and being ended.
   static let patience = 10.0
   static let grace = 1.0
-  /// Bytes of its answer that are kept.
-  private static let maximumAnswer = 64
+  /// Bytes of a short answer.
+  static let shortAnswer = 64
 
   private let pid: pid_t
   private var deadline: Double
@@ -26,12 +26,17 @@ struct Child: ~Copyable {
   private var inputEnd: Int32
   private var outputEnd: Int32
   private var isAsked = false, isKilled = false
+  /// Bytes of its answer that are kept.
+  private let maximumAnswer: Int
   /// What it has written, as far as it is kept.
   private(set) var answer: [UInt8] = []
 
-  /// Starts a program with `input` on its standard input. `wantsAnswer` keeps the first bytes of its output. Throws the
-  /// system's error number.
-  init(_ words: [String], environment: [String], input: [UInt8], wantsAnswer: Bool, now: Double) throws(Failure) {
+  /// Starts a program with `input` on its standard input. `wantsAnswer` keeps the first `maximumAnswer` bytes of its output; it
+  /// finds the open file `file` at `fileDescriptor`, and has `patience` seconds. Throws the system's error number.
+  init(
+    _ words: [String], environment: [String], input: [UInt8], wantsAnswer: Bool, maximumAnswer: Int = Self.shortAnswer,
+    file: Int32? = nil, fileDescriptor: Int32 = 3, patience: Double = Self.patience, now: Double
+  ) throws(Failure) {
     guard let program = words.first else { throw Failure(errno: ENOENT) }
     let nonBlocking: Int32 = 0o4_000
     var inward: [Int32] = [-1, -1], outward: [Int32] = [-1, -1]
@@ -54,6 +59,7 @@ struct Child: ~Copyable {
       posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
     }
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+    if let file { posix_spawn_file_actions_adddup2(&actions, file, fileDescriptor) }
     var all = sigset_t()
     sigfillset(&all)
     posix_spawnattr_setsigdefault(&attributes, &all)
@@ -74,7 +80,8 @@ struct Child: ~Copyable {
       throw Failure(errno: result)
     }
     self.pid = pid
-    deadline = now + Self.patience
+    deadline = now + patience
+    self.maximumAnswer = maximumAnswer
     self.input = input
     inputEnd = inward[1]
     outputEnd = outward[0]
@@ -132,12 +139,28 @@ struct Child: ~Copyable {
   }
 
   private mutating func drain() {
-    guard outputEnd >= 0 else { return }
-    var bytes = [UInt8](repeating: 0, count: 4_096)
+    var bytes = [UInt8](repeating: 0, count: min(max(maximumAnswer, 4_096), 1 << 16))
     // A flood is read no faster than it is looked at.
-    let count = read(outputEnd, &bytes, bytes.count)
-    guard count > 0 else { return }
-    answer += bytes[..<min(count, max(0, Self.maximumAnswer - answer.count))]
+    for _ in 0..<16 where outputEnd >= 0 {
+      let count = read(outputEnd, &bytes, bytes.count)
+      if count == 0 {
+        close(outputEnd)
+        outputEnd = -1
+      }
+      guard count > 0 else { return }
+      answer += bytes[..<min(count, max(0, maximumAnswer - answer.count))]
+      if maximumAnswer <= 4_096 { return }
+    }
+  }
+
+  /// Waits for at most so many milliseconds until it has written something, or takes more of its input.
+  func wait(milliseconds: Int32) {
+    var pollers = [
+      pollfd(fd: outputEnd, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: inputEnd, events: Int16(POLLOUT), revents: 0),
+    ]
+    // Without output to wait for it is about to end.
+    _ = poll(&pollers, 2, outputEnd < 0 ? min(milliseconds, 5) : milliseconds)
   }
 
   /// Calls `body` with the strings as C has them, a null pointer at the end.

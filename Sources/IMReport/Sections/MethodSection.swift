@@ -96,7 +96,7 @@ enum MethodSection {
     }
     if summary.ledger.tlsConnections > 0 {
       rows.append(
-        ("Encrypted", "\(count(summary.ledger.tlsConnections, "connection")) of TLS, which imdump cannot read"))
+        ("Encrypted", "\(count(summary.ledger.tlsConnections, "connection")) of TLS, not decrypted"))
     }
     return rows
   }

@@ -6,6 +6,7 @@ no document or another operation than `create`. It does not check mappings.
 import gzip
 import http.server
 import json
+import sys
 import threading
 
 
@@ -18,6 +19,11 @@ class Receiver:
         self.answers = {}           # how often each status was given to a document
         self.busy = 0               # this many requests get a 429 as a whole
         self.refuses = None         # of the count of documents so far: whether this one gets a 429
+        self.fails = 0              # every so many requests get a 503 as a whole
+        self.maximum = None         # a body of more bytes gets a 413
+        self.authorization = None   # a request with another Authorization gets a 401
+        self.requests = 0           # requests to _bulk
+        self.put = {}               # by path: what was put
         self.lock = threading.Lock()
 
     def begin(self):
@@ -45,8 +51,19 @@ class Receiver:
 
             do_HEAD = do_GET
 
-            def do_POST(self):
+            def do_PUT(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                receiver.put[self.path] = json.loads(body)
+                self.answer(200, {"acknowledged": True})
+
+            def do_POST(self):
+                length = int(self.headers.get("Content-Length") or 0)
+                if receiver.maximum and length > receiver.maximum:
+                    self.close_connection = True
+                    return self.answer(413, {"error": "entity content is too large", "status": 413})
+                body = self.rfile.read(length)
+                if receiver.authorization and self.headers.get("Authorization") != receiver.authorization:
+                    return self.answer(401, {"error": {"type": "security_exception", "reason": "missing credentials"}, "status": 401})
                 if self.headers.get("Content-Encoding") == "gzip":
                     body = gzip.decompress(body)
                 self.answer(*receiver.take(self.path.split("?")[0].strip("/").split("/"), body))
@@ -54,6 +71,11 @@ class Receiver:
         class Server(http.server.ThreadingHTTPServer):
             daemon_threads = True
             allow_reuse_address = True
+
+            def handle_error(self, request, client_address):
+                """A sender that went away is no error of the receiver's."""
+                if not isinstance(sys.exc_info()[1], OSError):
+                    super().handle_error(request, client_address)
 
         self.server = Server(("127.0.0.1", self.port), Handler)
         self.port = self.server.server_address[1]
@@ -74,6 +96,9 @@ class Receiver:
         if not body.endswith(b"\n"):
             return 400, {"error": "a bulk request ends in a line feed"}
         with self.lock:
+            self.requests += 1
+            if self.fails and self.requests % self.fails == 0:
+                return 503, {"error": {"type": "cluster_block_exception", "reason": "no master"}, "status": 503}
             if self.busy > 0:
                 self.busy -= 1
                 return 429, {"error": {"type": "es_rejected_execution_exception"}, "status": 429}

@@ -1,0 +1,282 @@
+import Glibc
+import IMCapture
+import IMOutput
+import IMShip
+import IMWire
+
+/// Sends log files to an engine: `imdump ship`.
+package func runShip(_ options: ShipOptions) throws(UsageError) -> ExitStatus {
+  let access = try ShipSecrets.access(options)
+  let folder: String
+  if let named = options.stateFolder { folder = named } else { folder = try ShipFiles.folder(of: options.paths) }
+  let curl = try CurlCall(access)
+  if access.isInsecure {
+    complain("--insecure: anyone on the way can pretend to be the engine, and read keys and documents")
+  }
+  do throws(ShipError) {
+    if options.isDry { return try ShipDryRun(options).run() }
+    return try ShipRun(options, curl, ShipStore(folder: folder)).run()
+  } catch {
+    complain(error.message)
+    return error.status
+  }
+}
+
+/// One run of `imdump ship`.
+final class ShipRun {
+  /// Bytes of documents in a request, unless the engine wants less.
+  private static let batchBytes = 4 << 20
+  /// Seconds from one look for new lines to the next, and from one line about a refusal to the next.
+  private static let pause = 0.5, reminder = 60.0
+
+  private let options: ShipOptions
+  private let curl: CurlCall
+  private let store: ShipStore
+  private let files: ShipFiles
+  private let stopping = Stopping()
+  private var counters = ShipCounters()
+  private var schedule = RetrySchedule()
+  private var batch = ShipBatch()
+  private var limit = batchBytes
+  private var toldAt: [String: Double] = [:]
+  private let progress: ShipProgress
+  private let gzip = Gzip()
+  private let base: String
+
+  init(_ options: ShipOptions, _ curl: CurlCall, _ store: ShipStore) {
+    self.options = options
+    self.curl = curl
+    self.store = store
+    files = ShipFiles(options.paths)
+    progress = ShipProgress(isActive: options.showsProgress && !options.isQuiet)
+    base = String(options.address.reversed().drop { $0 == "/" }.reversed())
+  }
+
+  /// Ships until all is sent, or with `--follow` until the end is asked for.
+  func run() throws(ShipError) -> ExitStatus {
+    defer { progress.end() }
+    counters.totals = store.state.totals
+    let refusedBefore = counters.totals.refused
+    let engine = try findEngine()
+    guard let engine else { return .interrupted }
+    if !engine.cluster.isEmpty {
+      if !store.state.cluster.isEmpty, store.state.cluster != engine.cluster {
+        complain("this is another cluster than before: files are sent from their beginning")
+        store.state.files = []
+      }
+      store.state.cluster = engine.cluster
+    }
+    if options.setsUp { try setUp(engine) }
+    while !stopping.stop.isStopped {
+      try files.scan(store.state)
+      batch.removeAll()
+      files.fill(&batch, limit: limit)
+      if batch.isEmpty {
+        note()
+        if let age = options.deletesAfter { _ = files.removeSent(before: Timestamp.wallClock.seconds - age) }
+        guard options.follows, !hasParentEnded else { break }
+        wait(Self.pause)
+        continue
+      }
+      try send()
+    }
+    note()
+    progress.end()
+    let isWhole = files.pendingBytes == 0
+    if !options.follows, !stopping.stop.isStopped {
+      for path in files.unfinished { complain("\(shown(path)) ends in the middle of a line, which was not sent") }
+    }
+    if !options.isQuiet {
+      let totals = counters.totals
+      complain(
+        "\(IMOutput.count(totals.stored, "document")) stored, \(grouped(totals.known)) known already, "
+          + "\(grouped(totals.refused)) refused, in all runs")
+    }
+    if counters.totals.refused > refusedBefore || files.hasLost { return .ioError }
+    return stopping.stop.isStopped && !options.follows && !isWhole ? .interrupted : .success
+  }
+
+  /// Whether the run that started this one has ended.
+  private var hasParentEnded: Bool {
+    guard let parent = options.parent else { return false }
+    var poller = pollfd(fd: parent, events: Int16(POLLIN), revents: 0)
+    return poll(&poller, 1, 0) > 0
+  }
+
+  /// Waits so many seconds, or until the end is asked for.
+  private func wait(_ seconds: Double) {
+    let end = LiveWatch.clock() + seconds
+    while !stopping.stop.isStopped {
+      let left = end - LiveWatch.clock()
+      guard left > 0 else { return }
+      _ = poll(nil, 0, Int32(min(left, 0.2) * 1_000) + 1)
+      progress.show(counters)
+    }
+  }
+
+  /// Says what went wrong, each thing at most once a minute.
+  private func tell(_ text: String) {
+    let now = LiveWatch.clock()
+    guard now - (toldAt[text] ?? -.infinity) >= Self.reminder else { return }
+    if toldAt.count > 100 { toldAt.removeAll() }
+    toldAt[text] = now
+    progress.end()
+    complain("\(DeliveryRun.shown(options.address)): \(text)")
+  }
+
+  // MARK: The engine
+
+  /// Asks what answers; nil where the end was asked for first.
+  private func findEngine() throws(ShipError) -> EngineInfo? {
+    while !stopping.stop.isStopped {
+      let response = curl.make(CurlRequest("GET", base + "/"))
+      switch response.verdict {
+      case .done:
+        if let info = EngineInfo(response.body) { return info.named(options.engine?.rawValue) }
+        if let engine = options.engine { return EngineInfo(engine: engine.rawValue) }
+        throw ShipError(
+          .usage,
+          "\(DeliveryRun.shown(options.address)): this is neither Elasticsearch nor OpenSearch; --engine names it")
+      case .denied(let text): try denied(text)
+      case .later(let text): again(text, response.retryAfter)
+      case .tooLarge: again("413", response.retryAfter)
+      case .wrong(_, let reason): again("400: \(reason)", response.retryAfter)
+      }
+    }
+    return nil
+  }
+
+  /// Waits a minute with `--follow`; else shipping ends.
+  private func denied(_ text: String) throws(ShipError) {
+    counters.denied += 1
+    guard options.follows else { throw ShipError(.noPermission, "\(DeliveryRun.shown(options.address)): \(text)") }
+    tell(text)
+    note()
+    wait(Self.reminder)
+  }
+
+  private func again(_ text: String, _ retryAfter: Double?, share: Double = 1) {
+    counters.again += 1
+    if !options.isQuiet || schedule.isLong { tell("\(text); it is tried again") }
+    note()
+    wait(schedule.fail(retryAfter: retryAfter, share: share, random: .random(in: 0..<1)))
+  }
+
+  /// Puts what belongs to the engine, and reports it.
+  private func setUp(_ engine: EngineInfo) throws(ShipError) {
+    let setup = EngineSetup(engine, isTimeSeries: options.isTimeSeries, retention: options.retention)
+    for step in setup.steps {
+      while !stopping.stop.isStopped {
+        var request = CurlRequest(step.method, base + step.path)
+        request.contentType = "application/json"
+        let response = curl.make(request, body: Array(step.body.utf8))
+        switch response.verdict {
+        case .done:
+          if !options.isQuiet { complain("put \(step.path)") }
+        case .denied(let text):
+          try denied(text)
+          continue
+        case .wrong(let type, let reason) where !step.mayFail:
+          throw ShipError(.ioError, "\(step.path): refused: \(type): \(reason)")
+        case .later(_) where step.mayFail && (400..<500).contains(response.status), .wrong:
+          if step.isReported { complain("\(step.path): not put (\(response.status)): \(step.without)") }
+        case .later(let text):
+          again(text, response.retryAfter)
+          continue
+        case .tooLarge:
+          throw ShipError(.ioError, "\(step.path): the engine takes no request of \(step.body.utf8.count) bytes")
+        }
+        break
+      }
+    }
+    schedule.succeed()
+  }
+
+  // MARK: A batch
+
+  /// Sends the batch until each of its documents is stored, known or refused, or the end is asked for.
+  private func send() throws(ShipError) {
+    var count = Int.max
+    while !batch.isDone, !stopping.stop.isStopped {
+      let body = batch.body(limit: limit + (limit >> 2), count: count)
+      guard let compressed = gzip.compressed(body) else {
+        throw ShipError(.failure, "there is no memory to compress a request")
+      }
+      var request = CurlRequest("POST", base + "/_bulk?filter_path=errors,items.*.status,items.*.error")
+      request.contentType = "application/x-ndjson"
+      request.isCompressed = true
+      let response = curl.make(request, body: compressed)
+      counters.sentBytes += UInt64(compressed.count)
+      switch response.verdict {
+      case .done:
+        guard let answer = BulkAnswer(response.body), let change = batch.apply(answer) else {
+          again("the answer to _bulk is not understood", nil)
+          continue
+        }
+        counters.done += 1
+        counters.totals.stored += UInt64(change.stored)
+        counters.totals.known += UInt64(change.known)
+        try save()
+        if change.hasProgress { schedule.succeed() }
+        if let denial = change.denial {
+          try denied("this key or user may not write there: \(denial)")
+        } else if change.later > 0 {
+          again(
+            "the engine has no room for some documents", response.retryAfter,
+            share: Double(change.later) / Double(max(1, batch.sentCount)))
+        }
+        if count < .max, change.later == 0 { count *= 2 }
+      case .later(let text): again(text, response.retryAfter)
+      case .denied(let text): try denied(text)
+      case .tooLarge:
+        counters.again += 1
+        if !batch.refuseSent(status: 413, type: "", reason: "the engine takes no request as large as this document") {
+          limit = max(1 << 10, min(limit, body.count) / 2)
+        }
+        try save()
+      case .wrong(let type, let reason):
+        counters.again += 1
+        // One of them is the reason: halves are tried, down to that one.
+        if batch.refuseSent(status: 400, type: type, reason: reason) {
+          count = .max
+        } else {
+          count = batch.sentCount / 2
+        }
+        try save()
+      }
+    }
+    try save()
+  }
+
+  /// Writes how far files are sent, and what was refused.
+  private func save() throws(ShipError) {
+    let before = files.files.map(\.offset)
+    var lines: [UInt8] = []
+    var count: UInt64 = 0
+    for (refused, line) in batch.refused(after: { before.indices.contains($0) ? before[$0] : 0 }) {
+      let file = files.files[refused.file]
+      if count == 0 { tell("\(file.name): a document is refused: \(refused.text)") }
+      count += 1
+      lines += RefusedLine.bytes(refused, line, file: file.name)
+    }
+    let sentTo = batch.sentTo
+    counters.bytes += sentTo.reduce(0) { $0 + ($1.value > before[$1.key] ? $1.value - before[$1.key] : 0) }
+    store.state.files = files.advance(sentTo)
+    counters.totals.refused += count
+    store.state.totals = counters.totals
+    try store.write(refused: lines)
+    note()
+  }
+
+  /// Writes the counters.
+  private func note() {
+    counters.lagBytes = files.pendingBytes
+    let now = Timestamp.wallClock.seconds
+    let oldest = files.files.first { $0.size > $0.offset }?.changed
+    counters.lagSeconds = oldest.map { Double(max(0, now - $0)) } ?? 0
+    if let path = options.metricsFile, let number = ShipStore.replace(path, counters.text) {
+      tell("--metrics-file \(shown(path)): \(systemText(number))")
+    }
+    progress.show(counters)
+  }
+}

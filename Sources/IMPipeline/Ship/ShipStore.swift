@@ -1,0 +1,133 @@
+import Glibc
+import IMOutput
+import IMShip
+
+/// What `imdump ship` keeps beside the log files: a lock, how far each file was sent, and the documents that were refused.
+final class ShipStore {
+  /// The file of refused documents, which is never shipped.
+  static let refusedName = "refused.ndjson"
+
+  private let folder: String
+  private let lock: Int32
+  private let refused: Int32
+  /// How far each file was sent.
+  var state = ShipState()
+
+  /// The state in `folder`, which is made where there is none. Throws where another process has it, or nothing can be written
+  /// there.
+  init(folder: String) throws(ShipError) {
+    self.folder = folder
+    if mkdir(folder, 0o750) != 0, errno != EEXIST { throw Self.error(folder, errno) }
+    let lockPath = "\(folder)/lock"
+    lock = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o640)
+    guard lock >= 0 else { throw Self.error(folder, errno) }
+    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+      let number = errno
+      close(lock)
+      if number == EWOULDBLOCK {
+        throw ShipError(.failure, "another imdump ship is at work here: it holds \(shown(lockPath))")
+      }
+      throw Self.error(lockPath, number)
+    }
+    let refusedPath = "\(folder)/\(Self.refusedName)"
+    refused = open(refusedPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
+    guard refused >= 0 else {
+      let number = errno
+      close(lock)
+      throw Self.error(refusedPath, number)
+    }
+    load()
+  }
+
+  deinit {
+    close(refused)
+    close(lock)
+  }
+
+  private static func error(_ path: String, _ number: Int32) -> ShipError {
+    ShipError(
+      .ioError,
+      "\(shown(path)): \(systemText(number)); how far files were sent is kept there: give another folder with --state")
+  }
+
+  /// Reads the state. One that is no state is put aside: what was sent before is known to the engine.
+  private func load() {
+    let path = "\(folder)/state"
+    if let bytes = Self.contents(path, limit: ShipState.maximumBytes) {
+      if let state = ShipState(bytes) {
+        self.state = state
+      } else {
+        _ = rename(path, "\(path).bad")
+        complain("\(shown(path)): no state of imdump ship; files are sent from their beginning")
+      }
+    }
+    // What was appended after the last state is appended again with the next one.
+    var info = stat()
+    guard fstat(refused, &info) == 0 else { return }
+    if UInt64(info.st_size) > state.refusedBytes {
+      _ = ftruncate(refused, off_t(state.refusedBytes))
+    } else {
+      state.refusedBytes = UInt64(info.st_size)
+    }
+  }
+
+  /// The bytes of a file; `nil` where it cannot be read or has more than `limit`.
+  static func contents(_ path: String, limit: Int) -> [UInt8]? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var info = stat()
+    guard fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_size <= limit else { return nil }
+    var bytes = [UInt8](repeating: 0, count: Int(info.st_size))
+    var done = 0
+    while done < bytes.count {
+      let count = bytes[done...].withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { break }
+      done += count
+    }
+    return Array(bytes[..<done])
+  }
+
+  /// Appends refused documents, and then puts the state in the place of the old one: whole, or not at all.
+  func write(refused lines: [UInt8]) throws(ShipError) {
+    if !lines.isEmpty {
+      let output = Output(descriptor: refused, name: "\(folder)/\(Self.refusedName)")
+      lines.withUnsafeBytes { output.write($0) }
+      if let error = output.error { throw ShipError(.ioError, error.description) }
+      state.refusedBytes += UInt64(lines.count)
+      _ = fdatasync(refused)
+    }
+    if let number = Self.replace("\(folder)/state", state.text) { throw Self.error("\(folder)/state", number) }
+  }
+
+  /// Puts `text` in the place of the file `path`; the number of the error, where there is one.
+  static func replace(_ path: String, _ text: String) -> Int32? {
+    let temporary = path + ".tmp"
+    _ = unlink(temporary)
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
+    guard descriptor >= 0 else { return errno }
+    let output = Output(descriptor: descriptor, name: path)
+    var text = text
+    text.withUTF8 { output.write(UnsafeRawBufferPointer($0)) }
+    var number = output.error?.errno
+    if number == nil, fdatasync(descriptor) != 0 { number = errno }
+    if close(descriptor) != 0, number == nil { number = errno }
+    if number == nil, rename(temporary, path) != 0 { number = errno }
+    if number != nil { _ = unlink(temporary) }
+    return number
+  }
+}
+
+/// Why shipping ends.
+struct ShipError: Error {
+  /// How the process ends.
+  var status: ExitStatus
+  /// One line.
+  var message: String
+
+  init(_ status: ExitStatus, _ message: String) {
+    self.status = status
+    self.message = message
+  }
+}

@@ -1,0 +1,169 @@
+"""imdump ship sends documents: none lost, none twice, whatever happens on the way."""
+import json
+import os
+import random
+import resource
+import subprocess
+import time
+
+from . import bulk, documents
+from .shipping import until
+
+
+class Ship:
+    """Runs of `imdump ship` over one folder."""
+
+    def __init__(self, binary, folder, port):
+        self.binary, self.port = binary, port
+        self.logs = os.path.join(folder, "logs")
+        self.said = os.path.join(folder, "said")
+        os.makedirs(self.logs, exist_ok=True)
+
+    def begin(self, *words, environment=None):
+        return subprocess.Popen(
+            [self.binary, "ship", self.logs, "--to", "http://127.0.0.1:%d" % self.port, *words], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=open(self.said, "ab"), env={**os.environ, **(environment or {})})
+
+    def run(self, *words, **options):
+        return self.begin(*words, **options).wait(120)
+
+    def text(self):
+        with open(self.said, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def write(self, lines, number=1, name="imdump.message.RUN"):
+        """Appends lines to a file, the last one in two writes."""
+        with open(os.path.join(self.logs, "%s-%d.ndjson" % (name, number)), "ab", buffering=0) as file:
+            data = b"".join(line + b"\n" for line in lines)
+            file.write(data[:-7])
+            file.write(data[-7:])
+
+
+def holds(name, receiver, lines, report, ship):
+    """Whether the receiver has these documents, byte for byte, and no others."""
+    wanted = {}
+    for line in lines:
+        wanted.setdefault(documents.key(line), set()).add(line)
+    with receiver.lock:
+        found = dict(receiver.streams)
+    report.check("%s: %d documents of %d arrived" % (name, len(found), len(wanted)), found.keys() == wanted.keys(), ship.text()[-2_000:])
+    different = [key for key in found if found[key] not in wanted.get(key, ())]
+    report.check("%s: each as imdump wrote it" % name, not different, different[:3])
+    report.equal("%s: none stored twice" % name, receiver.answers.get(201, 0), len(found))
+
+
+def killed(binary, folder, lines, report, times=50):
+    """ship is killed again and again, the receiver ends and begins again, items and requests are refused, files are rotated."""
+    receiver = bulk.Receiver().begin()
+    receiver.refuses, receiver.fails, receiver.maximum = (lambda count: count % 3 == 0), 4, 64 << 10
+    ship = Ship(binary, folder, receiver.port)
+    random.seed(47)
+    step = len(lines) // times + 1
+    try:
+        for number in range(times):
+            ship.write(lines[number * step:][:step], 1 + number // 10)
+            if number % 10 == 9:
+                # A file gets another name, as logrotate has it.
+                os.rename(os.path.join(ship.logs, "imdump.message.RUN-%d.ndjson" % (1 + number // 10)),
+                          os.path.join(ship.logs, "renamed-%d.ndjson" % number))
+            process = ship.begin("--follow")
+            time.sleep(random.uniform(0.02, 0.5))
+            if number % 5 == 4:
+                receiver.end()
+            process.kill()
+            process.wait()
+            if number % 5 == 4:
+                receiver.begin()
+        report.equal("killed %d times: the last run" % times, ship.run(), 0)
+        holds("killed %d times" % times, receiver, lines, report, ship)
+        report.note("answers: %s, %d requests" % (receiver.answers, receiver.requests))
+        before = receiver.requests
+        report.equal("nothing new: status", ship.run(), 0)
+        report.equal("nothing new: requests", receiver.requests, before)
+    finally:
+        receiver.end()
+
+
+def followed(binary, folder, lines, report):
+    """Growing and new files; SIGTERM; two at one folder; a file that is cut."""
+    receiver = bulk.Receiver().begin()
+    ship = Ship(binary, folder, receiver.port)
+    process = ship.begin("--follow", "--setup", "--retention", "30d")
+    try:
+        third = len(lines) // 3 + 1
+        for number in range(3):
+            ship.write(lines[number * third:][:third], number + 1)
+        wanted = len({documents.key(line) for line in lines})
+        report.check("followed: all arrived", until(60, lambda: len(receiver.streams) >= wanted), ship.text())
+        report.equal("a second one ends", ship.run(), 1)
+        report.check("a second one says why", "another imdump ship" in ship.text(), ship.text())
+        report.check("templates and pipeline were put", "/_ingest/pipeline/imdump" in receiver.put and len(receiver.put) >= 9, list(receiver.put))
+        process.terminate()
+        report.equal("SIGTERM", process.wait(20), 0)
+        holds("followed", receiver, lines, report, ship)
+        path = os.path.join(ship.logs, "imdump.message.RUN-1.ndjson")
+        os.truncate(path, 0)
+        other = [line.replace(b'"id":"', b'"id":"other-', 1) for line in lines[:50]]
+        ship.write(other, 1)
+        ship.run()
+        report.check("a file that was cut is sent from its beginning", until(1, lambda: receiver.answers.get(201, 0) > wanted), receiver.answers)
+    finally:
+        process.kill()
+        process.wait()
+        receiver.end()
+
+
+def refused(binary, folder, lines, report):
+    """Documents that are refused for good, one larger than any request may be, and a key that is missing."""
+    receiver = bulk.Receiver().begin()
+    receiver.maximum, receiver.authorization = 64 << 10, "ApiKey c2VjcmV0"
+    ship = Ship(binary, folder, receiver.port)
+    bad = [json.dumps({"data_stream": {"type": "logs", "dataset": "imdump.message", "namespace": "default"},
+                       "event": {"id": "bad-%d" % n}}).encode() for n in range(3)]
+    large = dict(json.loads(lines[0]), message=os.urandom(200_000).hex())
+    large["event"] = dict(large["event"], id="large")
+    large = json.dumps(large).encode()
+    try:
+        ship.write([lines[0], bad[0], large, b"no JSON", *lines[1:200], bad[1], *lines[200:400], bad[2]])
+        report.equal("no key: status", ship.run(), 77)
+        report.check("no key: said", "--api-key-file" in ship.text(), ship.text())
+        report.equal("refused: status", ship.run(environment={"IMDUMP_SHIP_API_KEY": "c2VjcmV0"}), 74)
+        holds("refused", receiver, lines[:400], report, ship)
+        report.check("the key is in no output", "c2VjcmV0" not in ship.text(), "")
+        with open(os.path.join(ship.logs, ".ship", "refused.ndjson"), "rb") as file:
+            found = [json.loads(line) for line in file]
+        kept = [json.loads(bad[0]), json.loads(large), "no JSON", json.loads(bad[1]), json.loads(bad[2])]
+        report.check("refused: documents kept", [one["document"] for one in found] == kept)
+        report.equal("refused: statuses", [one["status"] for one in found], [400, 413, 0, 400, 400])
+    finally:
+        receiver.end()
+
+
+def cost(binary, folder, lines, report):
+    """CPU and memory of ship and curl together, against a receiver in another process."""
+    receiver = bulk.Receiver().begin()
+    ship = Ship(binary, folder, receiver.port)
+    try:
+        for number in range(3):
+            ship.write(lines, number + 1, "imdump.message.C%d" % number)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        status = ship.run("-q")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        report.equal("cost: status", status, 0)
+        size = sum(map(len, lines)) / len(lines)
+        report.note("%d documents of %.0f bytes: %.2f CPU seconds, %.0f documents a second" % (
+            3 * len(lines), size, seconds, 3 * len(lines) / seconds))
+        # The largest of ship and of each curl, in KiB.
+        report.note("resident memory: %.1f MiB at most for each of the two" % (after.ru_maxrss / 1024))
+        report.check("32 MiB for each of the two", after.ru_maxrss <= 32 << 10, after.ru_maxrss)
+        report.check("20,000 documents a CPU second", 3 * len(lines) / seconds >= 20_000, seconds)
+    finally:
+        receiver.end()
+
+
+def check(binary, folder, report):
+    lines = documents.made(binary, folder)
+    report.note("%d documents, %.1f MB" % (len(lines), sum(map(len, lines)) / 1e6))
+    for part in (followed, refused, killed, cost):
+        part(binary, os.path.join(folder, part.__name__), lines, report)
