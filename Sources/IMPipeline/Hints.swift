@@ -39,7 +39,8 @@ extension Run {
     let names = hellos.isEmpty ? "" : " (\(hellos.joined(separator: "; ")))"
     let reasons = driver.engine.tlsReasons.map(\.text)
     return .init(
-      text: "\(share)\(names), not decrypted: \(reasons.isEmpty ? "--keylog FILE reads what has its secrets there" : reasons.joined(separator: "; "))",
+      text:
+        "\(share)\(names), not decrypted: \(reasons.isEmpty ? "--keylog FILE reads what has its secrets there" : reasons.joined(separator: "; "))",
       isNotable: isNotable(totals.tlsBytes, driver))
   }
 
