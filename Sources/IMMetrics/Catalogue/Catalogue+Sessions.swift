@@ -4,31 +4,33 @@ extension Catalogue {
   private typealias Row = Figure<SessionMetrics>
 
   /// The figures of a session.
-  package static let sessions: [Figure<SessionMetrics>] = [
-    Row(
-      "session.connections", .count, .packet, "connections on which its exchanges began", json: ["connections"],
-      text: [.column(.sessions, "connections")]
-    ) { session, _, _ in .count(session.connections) },
-    Row(
-      "session.units", .count, .fate, "exchanges that ask for an answer", json: ["units"],
-      text: [.column(.sessions, "units")]
-    ) { session, _, _ in .count(session.units) },
-    Row(
-      "session.fates", .count, .fate, "exchanges that are {fate}", by: [everyFate], json: ["{fate}"],
-      text: [.columns(.sessions, everyFate.values.map { ($0.name, $0.name) })]
-    ) { session, fate, _ in .count(session[Fate.allCases[fate]]) },
-    Row(
-      "session.retries", .count, .fate, "copies after the first, up to the answer", json: ["retries"],
-      text: [.column(.sessions, "retries")]
-    ) { session, _, _ in .count(session.retries) },
-  ] + roundTrips + roundTripsByDirection
+  package static let sessions: [Figure<SessionMetrics>] =
+    [
+      Row(
+        "session.connections", .count, .packet, "connections on which its exchanges began", json: ["connections"],
+        text: [.column(.sessions, "connections")]
+      ) { session, _, _ in .count(session.connections) },
+      Row(
+        "session.units", .count, .fate, "exchanges that ask for an answer", json: ["units"],
+        text: [.column(.sessions, "units")]
+      ) { session, _, _ in .count(session.units) },
+      Row(
+        "session.fates", .count, .fate, "exchanges that are {fate}", by: [everyFate], json: ["{fate}"],
+        text: [.columns(.sessions, everyFate.values.map { ($0.name, $0.name) })]
+      ) { session, fate, _ in .count(session[Fate.allCases[fate]]) },
+      Row(
+        "session.retries", .count, .fate, "copies after the first, up to the answer", json: ["retries"],
+        text: [.column(.sessions, "retries")]
+      ) { session, _, _ in .count(session.retries) },
+    ] + roundTrips + roundTripsByDirection
 
   private static let everyFate = Dimension("fate", Fate.allCases.map { ($0.name, $0.name) })
 
   /// Round trips of both directions, which JSON had before it had each.
   private static let roundTrips: [Figure<SessionMetrics>] = roundTripReadings.map { name, unit, help, read in
     Row(
-      "session.rtt.\(name)", unit, .fate, help.replacing(" of messages {direction}", with: ""), json: ["rtt_ms.\(name)"],
+      "session.rtt.\(name)", unit, .fate, help.replacing(" of messages {direction}", with: ""),
+      json: ["rtt_ms.\(name)"],
       kind: unit == .count ? .counter : .gauge
     ) { session, _, _ in
       let trips = session.roundTrips.both
