@@ -26,7 +26,7 @@ struct ConnectionRecord: ~Copyable {
   /// What is the same in the documents of its messages.
   private(set) var texts: MessageTexts?
   /// Round trips of everything but heartbeats.
-  var roundTrips = RTTHistogram()
+  var roundTrips = RTTByDirection()
   /// Answers without a message that wait for it.
   var orphans: [Issue] = []
   private var sessionName: String?

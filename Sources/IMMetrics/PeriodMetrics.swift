@@ -13,8 +13,8 @@ package struct PeriodMetrics: Sendable {
   package private(set) var control = MessageTally()
   /// Signs of life.
   package private(set) var heartbeats = HeartbeatCounts()
-  /// Round trips by Karn's rule, of everything but heartbeats.
-  package private(set) var roundTrips = RTTHistogram()
+  /// Round trips by Karn's rule, of everything but heartbeats, by the direction of the message.
+  package private(set) var roundTrips = RTTByDirection()
   /// How connections began and ended.
   package private(set) var connections = ConnectionCounts()
   /// What became of the protocol's own handshakes, of connections that had their last report.
@@ -60,7 +60,9 @@ package struct PeriodMetrics: Sendable {
         control.settled(settlement)
       }
     }
-    if let roundTrip { roundTrips.record(microseconds: roundTrip.microseconds, bucket: bucket) }
+    if let roundTrip {
+      roundTrips.record(microseconds: roundTrip.microseconds, bucket: bucket, settlement.direction)
+    }
   }
 
   // MARK: A capture

@@ -18,8 +18,8 @@ package struct SessionMetrics: Sendable {
   package private(set) var exchanges: UInt64 = 0
   /// Copies after the first, up to the answer.
   package private(set) var retries: UInt64 = 0
-  /// Round trips of units of which one copy was seen before the answer.
-  package private(set) var roundTrips = RTTHistogram()
+  /// Round trips of units of which one copy was seen before the answer, by their direction.
+  package private(set) var roundTrips = RTTByDirection()
   /// When the first exchange began.
   package private(set) var firstAt = Timestamp.distantFuture
   /// When the last copy or first answer of any exchange came.
@@ -46,7 +46,7 @@ package struct SessionMetrics: Sendable {
     exchanges += 1
     fates[Int(exchange.fate.rawValue)] += 1
     retries += UInt64(exchange.repeats)
-    if let roundTrip = exchange.roundTrip { roundTrips.record(roundTrip) }
+    if let roundTrip = exchange.roundTrip { roundTrips.record(roundTrip, exchange.direction) }
     firstAt = min(firstAt, exchange.firstAt)
     lastAt = max(lastAt, exchange.lastAt, exchange.ackedAt)
     // Exchanges end in another order than they began.

@@ -68,8 +68,8 @@ import Testing
       #expect(session.connections == UInt64(Set(messages.compactMap { $0["conn"] as? Int }).count))
       #expect(session.retries == UInt64(messages.compactMap { $0["retries"] as? Int }.reduce(0, +)))
       let times = messages.filter { $0["retries"] as? Int == 0 }.compactMap { $0["rtt_us"] as? Int }
-      #expect(session.roundTrips.count == UInt64(times.count))
-      #expect(session.roundTrips.maximum == times.max().map(Int64.init))
+      #expect(session.roundTrips.both.count == UInt64(times.count))
+      #expect(session.roundTrips.both.maximum == times.max().map(Int64.init))
       let begins = messages.compactMap { ($0["ts"] as? [Int])?.first }
       #expect(session.firstAt.microseconds == begins.min().map(Int64.init))
       let ends = messages.flatMap { ($0["ts"] as? [Int] ?? []) + ($0["acks"] as? [Int] ?? []).prefix(1) }

@@ -57,6 +57,46 @@ import Testing
     return names
   }
 
+  /// Round trips of each direction and minute are those that `messages --json` lists for it: count and longest exact,
+  /// percentiles within 2.5 %.
+  @Test(arguments: try Samples.captures()) func roundTripsOfEachDirection(_ sample: String) throws {
+    let path = Samples.path(sample)
+    var expected: [String: [Double]] = [:]
+    for message in try Self.objects(["messages", "--json", "--utc", path]) {
+      guard let time = (message["rtt_karn_us"] as? NSNumber)?.doubleValue, let way = message["dir"] as? String,
+        let first = ((message["ts"] as? [Any])?.first as? NSNumber)?.intValue
+      else { continue }
+      expected["\(first / 60_000_000 * 60) \(way)", default: []].append(time)
+    }
+    let beats = try Self.objects(["messages", "--json", "--utc", "-Y", "heartbeat", path])
+    for message in beats {
+      guard let time = (message["rtt_karn_us"] as? NSNumber)?.doubleValue, let way = message["dir"] as? String,
+        let first = ((message["ts"] as? [Any])?.first as? NSNumber)?.intValue
+      else { continue }
+      let key = "\(first / 60_000_000 * 60) \(way)"
+      if let place = expected[key]?.firstIndex(of: time) { expected[key]?.remove(at: place) }
+    }
+    for row in try Self.objects(["stats", "--json", "--utc", "--per", "1m", path]) {
+      let trips = row["rtt"] as? [String: Any]
+      for (short, way) in [("c2s", "client_to_server"), ("s2c", "server_to_client")] {
+        let times = (expected["\(Self.int(row, "start_us") / 1_000_000) \(short)"] ?? []).sorted()
+        guard !times.isEmpty else {
+          #expect(trips?[way] == nil, "\(short)")
+          continue
+        }
+        #expect(Self.int(trips, way, "count") == times.count, "\(short)")
+        func value(_ name: String) -> Double {
+          (((trips?[way] as? [String: Any])?[name] as? NSNumber)?.doubleValue ?? -1) * 1_000
+        }
+        #expect(abs(value("max_ms") - times[times.count - 1]) < 1, "\(short)")
+        for (name, percent) in [("p50_ms", 50.0), ("p99_ms", 99.0)] {
+          let time = times[max(1, Int((percent / 100 * Double(times.count)).rounded(.up))) - 1]
+          #expect(abs(value(name) - time) <= max(1, time * 0.026) || time < 100, "\(short) \(name)")
+        }
+      }
+    }
+  }
+
   /// The periods add up to the whole capture.
   @Test(arguments: try Samples.captures()) func periodsAddUp(_ sample: String) throws {
     let path = Samples.path(sample)

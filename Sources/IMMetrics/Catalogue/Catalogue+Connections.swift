@@ -28,8 +28,10 @@ package final class ConnectionSnapshot {
   package let report: ConnectionReport
   /// What it counts.
   package let counts: ReportCounts
-  /// What became of messages; round trips of everything but heartbeats.
-  package let messages: MessageTally, roundTrips: RTTHistogram
+  /// What became of messages.
+  package let messages: MessageTally
+  /// Round trips of everything but heartbeats.
+  package let roundTrips: RTTReport
   /// The seconds of silence that the client promised not to exceed; 0 for none.
   package let keepAlive: UInt64
   /// What this report and the last one say.
@@ -39,13 +41,13 @@ package final class ConnectionSnapshot {
 
   /// A snapshot of its parts.
   package init(
-    report: ConnectionReport, counts: ReportCounts, messages: MessageTally, roundTrips: RTTHistogram,
+    report: ConnectionReport, counts: ReportCounts, messages: MessageTally, roundTrips: RTTByDirection,
     keepAlive: UInt64, now: Totals, last: Totals, hasChecksums: Bool
   ) {
     self.report = report
     self.counts = counts
     self.messages = messages
-    self.roundTrips = roundTrips
+    self.roundTrips = RTTReport(roundTrips)
     self.keepAlive = keepAlive
     self.now = now
     self.last = last
@@ -55,7 +57,7 @@ package final class ConnectionSnapshot {
   /// What a report alone says.
   package convenience init(_ report: ConnectionReport) {
     self.init(
-      report: report, counts: ReportCounts(report), messages: MessageTally(report), roundTrips: RTTHistogram(),
+      report: report, counts: ReportCounts(report), messages: MessageTally(report), roundTrips: RTTByDirection(),
       keepAlive: 0, now: Totals(), last: Totals(), hasChecksums: false)
   }
 }

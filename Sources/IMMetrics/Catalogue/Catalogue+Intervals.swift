@@ -7,10 +7,13 @@ package final class IntervalSnapshot {
   package let metrics: PeriodMetrics
   /// Whether the protocol has checksums.
   package let hasChecksums: Bool
+  /// Round trips of everything but heartbeats.
+  package let roundTrips: RTTReport
 
   /// A snapshot of its parts.
   package init(_ metrics: PeriodMetrics, hasChecksums: Bool) {
     self.metrics = metrics
+    roundTrips = RTTReport(metrics.roundTrips)
     self.hasChecksums = hasChecksums
   }
 }
@@ -132,30 +135,34 @@ extension Catalogue {
   }
 
   private static let minuteRoundTrips: [Figure<IntervalSnapshot>] =
-    coarse(percentiles.map(\.name)).map { $0.of { $0.metrics.roundTrips } } + [
+    coarse(percentiles.map(\.name)).map { $0.of { $0.roundTrips } } + [
       Row(
         "rtt.histogram", .histogram, .firstFate,
         "round trips on boundaries that all sensors share, 1.05 apart: histograms add up",
         interval: ["rtt.histogram"], kind: .gauge
       ) { minute, _, _ in
-        minute.metrics.roundTrips.count == 0 ? nil : .coarse(minute.metrics.roundTrips)
-      }
+        minute.roundTrips.both.count == 0 ? nil : .coarse(minute.roundTrips.both)
+      },
+      Row(
+        "rtt.direction.histogram", .histogram, .firstFate,
+        "round trips of messages {direction} on the same boundaries", by: [.direction],
+        interval: ["rtt.{direction}.histogram"], kind: .gauge
+      ) { minute, way, _ in
+        let trips = minute.roundTrips.byDirection[way]
+        return trips.count == 0 ? nil : .coarse(trips)
+      },
     ]
 
-  /// Round trips in coarse buckets, with these percentiles.
-  static func coarse(_ names: [String]) -> [Figure<RTTHistogram>] {
-    let columns =
-      ["p50_ms": ("p50", 8, 7), "p99_ms": ("p99", 8, 8), "max_ms": ("max ms", 9, 9)]
-      as [String: (title: String, width: Int, order: Int)]
+  /// Round trips in coarse buckets, with these percentiles: of both directions, for documents that had only these, and of each.
+  static func coarse(_ names: [String]) -> [Figure<RTTReport>] {
+    let chosen = percentiles.filter { names.contains($0.name) }
     func row(
       _ name: String, _ help: String, _ read: @escaping @Sendable (RTTHistogram) -> FigureValue?
-    ) -> Figure<RTTHistogram> {
-      let unit = name == "count" ? FigureUnit.count : .time
-      return Figure(
-        "rtt.coarse.\(name)", unit, .firstFate, help, connection: ["rtt.\(name)"], interval: ["rtt.\(name)"],
-        text: columns[name].map { [.column(.periods, $0.title, width: $0.width, order: $0.order)] } ?? [],
-        kind: unit == .count ? .counter : .gauge
-      ) { trips, _, _ in trips.count == 0 ? nil : read(trips) }
+    ) -> Figure<RTTReport> {
+      Figure(
+        "rtt.coarse.\(name)", name == "count" ? .count : .time, .firstFate, help, connection: ["rtt.\(name)"],
+        interval: ["rtt.\(name)"], kind: name == "count" ? .counter : .gauge
+      ) { trips, _, _ in trips.both.count == 0 ? nil : read(trips.both) }
     }
     return [
       row("count", "round trips measured: messages sent once and answered") { .count($0.count) },
@@ -163,10 +170,50 @@ extension Catalogue {
       row("mean_ms", "the mean round trip") { $0.mean.map { .mean($0) } },
       row("max_ms", "the longest round trip") { $0.maximum.map { .microseconds($0) } },
     ]
-      + percentiles.filter { names.contains($0.name) }.map { name, percent in
+      + chosen.map { name, percent in
         row("\(name)_ms", "the round trip that \(percentText(percent)) % do not exceed, within 2.5 %") {
           $0.percentile(percent).map { .microseconds($0) }
         }
+      } + coarseByDirection(chosen)
+  }
+
+  /// The same of each direction; text has these only.
+  private static func coarseByDirection(
+    _ percentiles: [(name: String, percent: Double)]
+  ) -> [Figure<RTTReport>] {
+    func row(
+      _ name: String, _ help: String, column: String? = nil,
+      _ read: @escaping @Sendable (RTTHistogram) -> FigureValue?
+    ) -> Figure<RTTReport> {
+      let columns = [("client_to_server", "c2s", 7), ("server_to_client", "s2c", 8)]
+      return Figure(
+        "rtt.coarse.direction.\(name)", name == "count" ? .count : .time, .firstFate, help, by: [.direction],
+        connection: ["rtt.{direction}.\(name)"], interval: ["rtt.{direction}.\(name)"],
+        text: column.map { column in
+          columns.map { way, short, order in
+            .columns(.periods, [(way, "\(column) \(short)")], width: 8, order: order)
+          }
+        } ?? [], kind: name == "count" ? .counter : .gauge
+      ) { trips, way, _ in
+        let trips = trips.byDirection[way]
+        return trips.count == 0 ? nil : read(trips)
       }
+    }
+    return [
+      row("count", "round trips of messages {direction}") { .count($0.count) },
+      row("min_ms", "the shortest round trip of messages {direction}") { $0.minimum.map { .microseconds($0) } },
+      row("mean_ms", "the mean round trip of messages {direction}") { $0.mean.map { .mean($0) } },
+    ]
+      + percentiles.map { name, percent in
+        row(
+          "\(name)_ms",
+          "the round trip of messages {direction} that \(percentText(percent)) % do not exceed, within 2.5 %",
+          column: ["p50", "p99"].contains(name) ? name : nil
+        ) { $0.percentile(percent).map { .microseconds($0) } }
+      } + [
+        row("max_ms", "the longest round trip of messages {direction}", column: "max ms") {
+          $0.maximum.map { .microseconds($0) }
+        }
+      ]
   }
 }

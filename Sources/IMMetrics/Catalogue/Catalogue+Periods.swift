@@ -52,7 +52,7 @@ extension Catalogue {
 
   private static let ofMinutes: [Figure<IntervalSnapshot>] = intervals.filter { figure in
     let id = figure.info.id
-    let others = ["connections.active", "connections.reconnects", "rtt.histogram"]
+    let others = ["connections.active", "connections.reconnects", "rtt.histogram", "rtt.direction.histogram"]
     let beats = ["sent", "answered", "missed", "unknown"].map { "heartbeats.minute.\($0)" }
     if others.contains(id) || id.hasPrefix("handshakes.") { return false }
     if id.hasPrefix("heartbeats.") { return beats.contains(id) }

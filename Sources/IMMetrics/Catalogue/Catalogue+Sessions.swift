@@ -4,42 +4,67 @@ extension Catalogue {
   private typealias Row = Figure<SessionMetrics>
 
   /// The figures of a session.
-  package static let sessions: [Figure<SessionMetrics>] = [
-    Row(
-      "session.connections", .count, .packet, "connections on which its exchanges began", json: ["connections"],
-      text: [.column(.sessions, "connections")]
-    ) { session, _, _ in .count(session.connections) },
-    Row(
-      "session.units", .count, .fate, "exchanges that ask for an answer", json: ["units"],
-      text: [.column(.sessions, "units")]
-    ) { session, _, _ in .count(session.units) },
-    Row(
-      "session.fates", .count, .fate, "exchanges that are {fate}", by: [everyFate], json: ["{fate}"],
-      text: [.columns(.sessions, everyFate.values.map { ($0.name, $0.name) })]
-    ) { session, fate, _ in .count(session[Fate.allCases[fate]]) },
-    Row(
-      "session.retries", .count, .fate, "copies after the first, up to the answer", json: ["retries"],
-      text: [.column(.sessions, "retries")]
-    ) { session, _, _ in .count(session.retries) },
-    roundTrip("count", .count, "round trips measured: messages sent once and answered", nil) { .count($0.count) },
-    roundTrip("p50", .time, "the round trip that 50 % do not exceed, within 2.5 %", "p50") {
-      $0.percentile(50).map { .microseconds($0) }
-    },
-    roundTrip("p95", .time, "the round trip that 95 % do not exceed, within 2.5 %", "p95") {
-      $0.percentile(95).map { .microseconds($0) }
-    },
-    roundTrip("max", .time, "the longest round trip", "max ms") { $0.maximum.map { .microseconds($0) } },
-  ]
+  package static let sessions: [Figure<SessionMetrics>] =
+    [
+      Row(
+        "session.connections", .count, .packet, "connections on which its exchanges began", json: ["connections"],
+        text: [.column(.sessions, "connections")]
+      ) { session, _, _ in .count(session.connections) },
+      Row(
+        "session.units", .count, .fate, "exchanges that ask for an answer", json: ["units"],
+        text: [.column(.sessions, "units")]
+      ) { session, _, _ in .count(session.units) },
+      Row(
+        "session.fates", .count, .fate, "exchanges that are {fate}", by: [everyFate], json: ["{fate}"],
+        text: [.columns(.sessions, everyFate.values.map { ($0.name, $0.name) })]
+      ) { session, fate, _ in .count(session[Fate.allCases[fate]]) },
+      Row(
+        "session.retries", .count, .fate, "copies after the first, up to the answer", json: ["retries"],
+        text: [.column(.sessions, "retries")]
+      ) { session, _, _ in .count(session.retries) },
+    ] + roundTrips + roundTripsByDirection
 
   private static let everyFate = Dimension("fate", Fate.allCases.map { ($0.name, $0.name) })
 
-  private static func roundTrip(
-    _ name: String, _ unit: FigureUnit, _ help: String, _ column: String?,
-    _ read: @escaping @Sendable (RTTHistogram) -> FigureValue?
-  ) -> Figure<SessionMetrics> {
+  /// Round trips of both directions, which JSON had before it had each.
+  private static let roundTrips: [Figure<SessionMetrics>] = roundTripReadings.map { name, unit, help, read in
     Row(
-      "session.rtt.\(name)", unit, .fate, help, json: ["rtt_ms.\(name)"],
-      text: column.map { [.column(.sessions, $0)] } ?? [], kind: unit == .count ? .counter : .gauge
-    ) { session, _, _ in session.roundTrips.count == 0 ? nil : read(session.roundTrips) }
+      "session.rtt.\(name)", unit, .fate, help.replacing(" of messages {direction}", with: ""),
+      json: ["rtt_ms.\(name)"],
+      kind: unit == .count ? .counter : .gauge
+    ) { session, _, _ in
+      let trips = session.roundTrips.both
+      return trips.count == 0 ? nil : read(trips)
+    }
   }
+
+  /// Round trips of each direction. Text has these only.
+  private static let roundTripsByDirection: [Figure<SessionMetrics>] = roundTripReadings.map { name, unit, help, read in
+    let columns = [("client_to_server", "c2s", 101), ("server_to_client", "s2c", 102)]
+    return Row(
+      "session.rtt.direction.\(name)", unit, .fate, help, by: [.direction], json: ["rtt_ms.{direction}.\(name)"],
+      text: unit == .count
+        ? []
+        : columns.map { way, short, order in
+          .columns(.sessions, [(way, "\(name == "max" ? "max ms" : name) \(short)")], order: order)
+        }, kind: unit == .count ? .counter : .gauge
+    ) { session, way, _ in
+      let trips = session.roundTrips[way]
+      return trips.count == 0 ? nil : read(trips)
+    }
+  }
+
+  /// What is read of round trips: the name, the unit, what it says, and its value.
+  private static let roundTripReadings: [(String, FigureUnit, String, @Sendable (RTTHistogram) -> FigureValue?)] = [
+    ("count", .count, "round trips measured of messages {direction}: sent once and answered", { .count($0.count) }),
+    (
+      "p50", .time, "the round trip of messages {direction} that 50 % do not exceed, within 2.5 %",
+      { $0.percentile(50).map { .microseconds($0) } }
+    ),
+    (
+      "p95", .time, "the round trip of messages {direction} that 95 % do not exceed, within 2.5 %",
+      { $0.percentile(95).map { .microseconds($0) } }
+    ),
+    ("max", .time, "the longest round trip of messages {direction}", { $0.maximum.map { .microseconds($0) } }),
+  ]
 }
