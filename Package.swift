@@ -111,7 +111,7 @@ let package = Package(
       "IMOutput", ["IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMFilter", "IMOwners", "IMTerminal", "IMWire"]),
     room(
       "IMDocuments",
-      ["IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMOwners", "IMYAML", "IMWire", "CMachine"]),
+      ["IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMTLS", "IMFields", "IMOwners", "IMYAML", "IMWire", "CMachine"]),
     room(
       "IMStore", ["IMOutput", "IMMetrics", "IMEngine", "IMFields", "IMWire", "CSQLite"]),
     room("IMShip", ["IMDocuments", "IMWire", "CDeflate"], isCold: true),

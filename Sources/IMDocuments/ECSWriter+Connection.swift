@@ -2,6 +2,7 @@ import IMEngine
 import IMMetrics
 import IMOutput
 import IMOwners
+import IMTLS
 import IMWire
 
 extension ECSWriter {
@@ -64,6 +65,7 @@ extension ECSWriter {
     lines.writer.literal("\"]")
     lines.close()
 
+    tls(report, &lines)
     openOwn(plan, &lines)
     server(info.server, &lines)
     session(record.pointee.session, &lines)
@@ -94,6 +96,7 @@ extension ECSWriter {
     lines.flag("midstream", !report.sawSyn)
     lines.name("close_reason", report.reason.name)
     carriers(report, &lines)
+    ownTLS(report, &lines)
     webSocket(report.carrier?.webSocket, &lines)
     let snapshot = ConnectionSnapshot(
       report: report, counts: told, messages: MessageTally(report), roundTrips: record.pointee.roundTrips,
@@ -133,6 +136,43 @@ extension ECSWriter {
       lines.close()
     }
     if !report.info.carriers.isDisjoint(with: .proxy) { lines.flag("tls", report.carrier?.usesTLS ?? false) }
+    lines.close()
+  }
+
+  /// What ECS has names for of TLS that was decrypted; nothing without any.
+  private func tls(_ report: ConnectionReport, _ lines: inout JSONLines) {
+    guard let facts = report.carrier?.tls else { return }
+    lines.open("tls")
+    if let version = facts.versionName { lines.text("version", String(version.drop { $0 != " " }.dropFirst())) }
+    lines.name("version_protocol", facts.version == 0x0300 ? "ssl" as StaticString : "tls")
+    lines.text("cipher", facts.suiteName)
+    lines.text("next_protocol", facts.chosenProtocol)
+    // Decrypted data have come through.
+    lines.flag("established", true)
+    if let isResumed = facts.isResumed { lines.flag("resumed", isResumed) }
+    if facts.serverName != nil || facts.ja3Text != nil {
+      lines.open("client")
+      lines.text("server_name", facts.serverName)
+      lines.text("ja3", facts.ja3Text)
+      lines.close()
+    }
+    lines.close()
+  }
+
+  /// What it has none for.
+  private func ownTLS(_ report: ConnectionReport, _ lines: inout JSONLines) {
+    guard let carrier = report.carrier, let facts = carrier.tls else { return }
+    lines.open("tls")
+    lines.text("ja4", facts.ja4Text)
+    lines.text("client_random", facts.randomText)
+    lines.name("key_by", facts.isFoundByTrial ? "trial" as StaticString : "random")
+    if let begun = facts.helloTime, let ready = facts.finishedTime {
+      lines.milliseconds("handshake_ms", max(0, ready.microseconds - begun.microseconds))
+    }
+    lines.open("alerts")
+    lines.number("client_to_server", UInt64(carrier.alerts[0]))
+    lines.number("server_to_client", UInt64(carrier.alerts[1]))
+    lines.close()
     lines.close()
   }
 

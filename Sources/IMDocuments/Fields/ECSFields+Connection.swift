@@ -15,13 +15,33 @@ extension ECSFields {
       ECSField("imdump.conn.midstream", .boolean, [.connection], "whether the capture began after it"),
       ECSField(
         "imdump.conn.carrier.name", .keyword, [.connection], "what the protocol travels in beside TCP",
-        values: ["proxy_v1", "proxy_v2", "websocket", "permessage-deflate"], isArray: true),
+        values: ["proxy_v1", "proxy_v2", "tls", "websocket", "permessage-deflate"], isArray: true),
       ECSField(
         "imdump.conn.carrier.destination.ip", .ip, [.connection], "what the client connected to, by a PROXY header"),
       ECSField("imdump.conn.carrier.destination.port", .long, [.connection], "its port"),
       ECSField(
         "imdump.conn.carrier.tls", .boolean, [.connection],
         "whether the client's own connection was TLS, by a PROXY header"),
+      ECSField("tls.version", .keyword, [.connection], "the version of TLS, where it was decrypted, such as 1.3"),
+      ECSField("tls.version_protocol", .keyword, [.connection], "the protocol that has it", values: ["tls", "ssl"]),
+      ECSField("tls.cipher", .keyword, [.connection], "the cipher suite"),
+      ECSField("tls.next_protocol", .keyword, [.connection], "the protocol that ALPN has chosen"),
+      ECSField("tls.established", .boolean, [.connection], "whether data came through"),
+      ECSField("tls.resumed", .boolean, [.connection], "whether the session was resumed"),
+      ECSField("tls.client.server_name", .keyword, [.connection], "the server that the client asks for (SNI)"),
+      ECSField("tls.client.ja3", .keyword, [.connection], "JA3 of the ClientHello"),
+      ECSField("imdump.conn.tls.ja4", .keyword, [.connection], "JA4 of the ClientHello"),
+      ECSField(
+        "imdump.conn.tls.client_random", .keyword, [.connection],
+        "the first eight digits of the client random, by which key logs name connections"),
+      ECSField(
+        "imdump.conn.tls.key_by", .keyword, [.connection], "whether the hello named the secrets or trying them did",
+        values: ["random", "trial"]),
+      ECSField(
+        "imdump.conn.tls.handshake_ms", .double, .milliseconds, [.connection],
+        "from the ClientHello to the last Finished"),
+      ECSField("imdump.conn.tls.alerts.client_to_server", .long, [.connection], "TLS alerts of the client"),
+      ECSField("imdump.conn.tls.alerts.server_to_client", .long, [.connection], "TLS alerts of the server"),
       ECSField("imdump.conn.websocket.ping_rtt.count", .long, [.connection], "WebSocket pings that were answered"),
       ECSField(
         "imdump.conn.websocket.ping_rtt.min_ms", .double, .milliseconds, [.connection], "their shortest round trip"),

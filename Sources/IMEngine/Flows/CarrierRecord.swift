@@ -1,3 +1,4 @@
+package import IMTLS
 package import IMWire
 
 /// What is kept of a connection whose protocol travels in a carrier. Plain data in a pool, by `Flow.carrier`.
@@ -36,11 +37,22 @@ package final class CarrierReport: Sendable {
   package let usesTLS: Bool
   /// What its WebSocket frames were; `nil` where it has none.
   package let webSocket: WebSocketFigures?
+  /// What its TLS handshake told, where its records were decrypted.
+  package let tls: TLSFacts?
+  /// TLS alerts that were read, client to server first.
+  package let alerts: InlineArray<2, Int>
 
   init(_ record: CarrierRecord) {
     destination = record.destination
     usesTLS = record.usesTLS
     webSocket = record.carriers.contains(.webSocket) ? record.webSocket : nil
+    let connection = record.carriers.contains(.tls) ? record.tls?.pointee.connection : nil
+    tls = connection?.facts
+    let isSwapped = connection?.isSwapped == true
+    alerts = [
+      connection?.alertCount(direction: isSwapped ? 1 : 0) ?? 0,
+      connection?.alertCount(direction: isSwapped ? 0 : 1) ?? 0,
+    ]
   }
 }
 
