@@ -65,11 +65,12 @@ final class KeyLogs: @unchecked Sendable {
   /// Whether a regular file may be a pcapng file, which may bring secrets.
   private static func isPcapng(_ path: String) -> Bool {
     if path.hasSuffix(".gz") { return path.contains(".pcapng") }
+    // A pipe is left alone: its writer would take this for the end of its reader.
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
     let file = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard file >= 0 else { return false }
     defer { close(file) }
-    var status = stat()
-    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
     var magic: UInt32 = 0
     return Glibc.read(file, &magic, 4) == 4 && magic == 0x0a0d_0d0a
   }

@@ -203,6 +203,9 @@ import Testing
         for line in result.output.split(separator: "\n") { try found.read(line) }
       }
     }
+    let tls = try Command.run(
+      ["-q", "--format", "ecs", "-r", "Samples/tls/tjp-tls13.pcap", "--keylog", "Samples/tls/tjp-tls13.keys"])
+    for line in tls.output.split(separator: "\n") { try found.read(line) }
     try Self.live(found)
     let both = scratch + "/both.pcap"
     let two = ["Samples/tjp-clean-chat.pcap", "Samples/mqtt-mosquitto.pcap"]

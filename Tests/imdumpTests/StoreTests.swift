@@ -93,7 +93,8 @@ import Testing
     let lines = try Store.objects(["messages", "-q", "--by", "session", "--json", Samples.path(sample)]).map { line in
       var line = line
       line["session"] = line["session"].map { "\($0)" }
-      let times = line["rtt_ms"] as? [String: Double]
+      // A store has the round trips of both directions together.
+      let times = (line["rtt_ms"] as? [String: Any])?.compactMapValues { $0 as? Double }
       line["rtt_ms"] = nil
       line["count"] = times?["count"].map { Int($0) }
       for (key, name) in [("p95", "p95"), ("max", "max")] {

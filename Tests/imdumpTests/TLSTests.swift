@@ -2,8 +2,8 @@ import Foundation
 import IMTestSupport
 import Testing
 
-/// TLS with a key log, over a capture of `impeer load --tls` with three connections: 80 messages were sent and 80 acknowledged, as its own
-/// ledger says.
+/// TLS with a key log, over a capture of `impeer load` with three connections through a pair of relays that speak TLS between them (OpenSSL,
+/// with a server's name and ALPN, two of them resumed): 80 messages were sent and 80 acknowledged, as its own ledger says.
 @Suite struct TLSTests {
   private static let capture = Samples.path("tls/tjp-tls13.pcap")
   private static let keys = Samples.path("tls/tjp-tls13.keys")
@@ -50,8 +50,9 @@ import Testing
     let folder = try Scratch()
     let none = try Command.run(["stats", Self.capture])
     #expect(
-      none.errors.contains("3 of 3 TCP connections are TLS (TLS 1.3; TLS 1.3; TLS 1.3), not decrypted: --keylog FILE"))
+      none.errors.contains("3 of 3 TCP connections are TLS (TLS 1.3 to im.example, tjp; TLS 1.3 to im.example, tjp; "))
     let line = "CLIENT_RANDOM \(String(repeating: "ab", count: 32)) \(String(repeating: "cd", count: 48))\n"
+    #expect(none.errors.contains("not decrypted: --keylog FILE"))
     let foreign = try folder.file("a.keys", line.utf8)
     let other = try Command.run(["stats", Self.capture, "--keylog", foreign])
     let random = try #require(
@@ -116,14 +117,19 @@ import Testing
       String(contentsOfFile: Self.keys, encoding: .utf8).split(separator: "\n").compactMap {
         $0.split(separator: " ").dropFirst().first.map { String($0.prefix(8)) }
       })
+    var resumed = 0
     for document in ends {
       let tls = try #require(document["tls"] as? [String: Any])
       #expect(tls["version"] as? String == "1.3" && tls["version_protocol"] as? String == "tls")
       #expect((tls["cipher"] as? String)?.hasPrefix("TLS_") == true && tls["established"] as? Bool == true)
+      #expect(tls["next_protocol"] as? String == "tjp")
+      #expect((tls["client"] as? [String: Any])?["server_name"] as? String == "im.example")
+      if tls["resumed"] as? Bool == true { resumed += 1 }
       let own = ((document["imdump"] as? [String: Any])?["conn"] as? [String: Any])?["tls"] as? [String: Any]
       #expect(randoms.contains(own?["client_random"] as? String ?? ""))
       #expect(own?["key_by"] as? String == "random" && (own?["handshake_ms"] as? NSNumber)?.doubleValue ?? 0 > 0)
     }
+    #expect(resumed == 2)
   }
 
   @Test func noOutputHasSecrets() throws {
