@@ -111,7 +111,10 @@ let package = Package(
       "IMOutput", ["IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMFilter", "IMOwners", "IMTerminal", "IMWire"]),
     room(
       "IMDocuments",
-      ["IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMTLS", "IMFields", "IMOwners", "IMYAML", "IMWire", "CMachine"]),
+      [
+        "IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMTLS", "IMFields", "IMOwners", "IMYAML", "IMWire",
+        "CMachine",
+      ]),
     room(
       "IMStore", ["IMOutput", "IMMetrics", "IMEngine", "IMFields", "IMWire", "CSQLite"]),
     room("IMShip", ["IMDocuments", "IMWire", "CDeflate"], isCold: true),
@@ -121,7 +124,8 @@ let package = Package(
     room(
       "IMPipeline",
       [
-"IMCapture", "IMEngine", "IMTLS", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics", "IMFilter",
+        "IMCapture", "IMEngine", "IMTLS", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics",
+        "IMFilter",
         "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMStore", "IMReport", "IMBrowser", "IMTerminal", "IMOwners",
         "IMYAML",
         "IMWire", "CSandbox",
