@@ -13,6 +13,10 @@ extension Run {
   /// Says what there is of a capture beside what was decoded.
   func hint(_ driver: Driver) {
     for part in unread(driver) { complain(part.text) }
+    if let path = input.writePath, decode.secrets?.hasBlocks == true {
+      complain(
+        "\(path): written without the TLS secrets of the capture; they stay in \(input.files.joined(separator: ", "))")
+    }
   }
 
   /// What there is of a capture beside what was decoded, and what to do about it.
@@ -40,7 +44,7 @@ extension Run {
     let reasons = driver.engine.tlsReasons.map(\.text)
     return .init(
       text:
-        "\(share)\(names), not decrypted: \(reasons.isEmpty ? "--keylog FILE reads what has its secrets there" : reasons.joined(separator: "; "))",
+        "\(share)\(names), not decrypted: \(reasons.isEmpty ? "--keylog FILE decrypts those whose secrets are there" : reasons.joined(separator: "; "))",
       isNotable: isNotable(totals.tlsBytes, driver))
   }
 

@@ -55,7 +55,7 @@ final class KeyLogs: @unchecked Sendable {
     }
     guard !paths.isEmpty || input.files.contains(where: isPcapng) else { return nil }
     let isFollowed = input.interface != nil || input.readOnce != nil
-    let logs = try KeyLogs(paths, isFollowed: isFollowed, limit: decode.memory / 8)
+    let logs = try KeyLogs(paths, isFollowed: isFollowed, limit: decode.memory / 4)
     if !paths.isEmpty, !isFollowed, !isQuiet, logs.table.count == 0 {
       complain("--keylog: there are no TLS secrets in \(paths.joined(separator: ", "))")
     }

@@ -61,6 +61,7 @@ import Testing
     #expect(other.errors.contains(random.prefix(8)) && other.errors.contains("(no_key)"))
     let why = try Command.run(["why", Self.capture])
     #expect(why.output.contains("3 of 3 TCP connections are encrypted") && why.output.contains("--keylog FILE"))
+    #expect(why.output.contains("--keylog KEYLOG") && !why.output.contains("profile new"))
     #expect(try Command.run(["stats", Self.capture, "--keylog", folder.path("none")]).status == 64)
   }
 

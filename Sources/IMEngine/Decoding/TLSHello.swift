@@ -12,6 +12,7 @@ package struct TLSHello: Sendable, Equatable {
   /// "TLS 1.3" and its like.
   package var versionName: String {
     switch version {
+    case 0: "TLS"
     case 0x0300: "SSL 3.0"
     case 0x0301...0x0304: "TLS 1.\(version - 0x0301)"
     default: "TLS version \(version >> 8).\(version & 255)"

@@ -28,8 +28,10 @@ struct NextCommands {
     if topics.contains(.connections) { all.append(command("streams", [])) }
     if topics.contains(.unknown) { all.append(command("messages", ["-Y", "fate == unknown"])) }
     if verdict.level == .unknown {
+      let isEncrypted = driver.engine.totals.tlsConnections > 0
+      if isEncrypted, run.decode.keyLogs.isEmpty { all.append(command("why", ["--keylog", "KEYLOG"])) }
       let port = driver.engine.busiestUndecodedPorts(1).first { $0.bytes > 0 && $0.look == nil }?.port
-      if let port { all.append(command("profile new", ["--port", "\(port)"], decodes: false)) }
+      if let port, !isEncrypted { all.append(command("profile new", ["--port", "\(port)"], decodes: false)) }
       if !topics.contains(.connections) { all.append(command("streams", [])) }
     } else if run.isReadTwice {
       let report = command("report", ["-o", "report.html"])
