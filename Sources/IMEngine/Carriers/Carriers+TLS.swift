@@ -253,11 +253,16 @@ extension Carriers {
     if streams.reader(side) != nil {
       carry(side, bytes, stretch, at: inner)
     } else {
-      let body = flow.pointee.profile == .unknown ? min(stretch.count, countOfBody(side, at: inner)) : 0
-      if body > 0 { countSkipped(flow, body) }
-      if body < stretch.count {
-        keepCarried(side, bytes, stretch.from(body), at: inner &+ UInt64(body))
-        decodeKept(side, new: stretch.count - body)
+      var taken = 0
+      if flow.pointee.profile == .unknown {
+        taken = min(stretch.count, countOfBody(side, at: inner))
+        if taken > 0 { countSkipped(flow, taken) }
+      } else if half.pointee.rest == nil, half.pointee.flags.isDisjoint(with: [.lost, .passing, .delimited]) {
+        taken = streams.decodeInPlace(side, bytes, stretch, at: place)
+      }
+      if taken < stretch.count {
+        keepCarried(side, bytes, stretch.from(taken), at: inner &+ UInt64(taken))
+        decodeKept(side, new: stretch.count - taken)
       }
     }
     let kept =

@@ -154,6 +154,25 @@ extension Streams {
     if position < end { keep(side, bytes, stretch.from(position)) }
   }
 
+  /// Decodes the frames that stand whole in a stretch of a carried stream, which is in step and holds nothing; `place` is where the stretch
+  /// begins on the wire, whose bytes are as many. Answers how many bytes they took; what follows goes the usual way.
+  mutating func decodeInPlace(
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch, at place: UInt64
+  ) -> Int {
+    select(side.flow.pointee.profile)
+    guard !currentPlan.pointee.framing.isDelimited else { return 0 }
+    var position = stretch.offset
+    while position < stretch.end, currentPlan.read(bytes, position, stretch.end, frame) == .frame {
+      frame.pointee.timestamp = stretch.timestamp
+      frame.pointee.number = stretch.number
+      frame.pointee.streamOffset = place &+ UInt64(truncatingIfNeeded: position &- stretch.offset)
+      guard isSound(side.flow, bytes, stretch.end) else { break }
+      complete(side, bytes)
+      position = position &+ frame.pointee.count
+    }
+    return position &- stretch.offset
+  }
+
   /// Bytes behind what a direction holds, or while it is lost, or of a frame that a gap has cut.
   @inline(never)
   private mutating func consumeBehindRest(
