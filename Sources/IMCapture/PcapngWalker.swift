@@ -127,8 +127,8 @@ struct PcapngWalker {
     drops.read(block, byteCount, swapped: isSwapped, interface: lanes[index].index)
   }
 
-  /// A decryption secrets block: type of the secrets at 8, their length at 12, the secrets at 16. Of those of TLS (`TLSK`) a key log's
-  /// lines stand there.
+  /// A decryption secrets block: type of the secrets at 8, their length at 12, the secrets at 16. Those of TLS
+  /// (`TLSK`) are the lines of a key log.
   private func secrets(_ block: UnsafeRawPointer, _ byteCount: Int) -> Walk.End? {
     let length = block.u32(12, swapped: isSwapped)
     guard Int(length) <= byteCount &- 20 else {

@@ -13,7 +13,6 @@ final class KeyLogs: @unchecked Sendable {
 
   /// An open key log.
   private struct Log {
-    let path: String
     let descriptor: Int32
     var offset: Int64 = 0
     var parser = KeyLogParser()
@@ -40,7 +39,7 @@ final class KeyLogs: @unchecked Sendable {
 
   deinit { for log in logs { close(log.descriptor) } }
 
-  /// The secrets for a run over `input`; `nil` where nobody gives any.
+  /// The secrets for a run over `input`; `nil` where there are none.
   ///
   /// `SSLKEYLOGFILE` of the environment counts as `--keylog` where this process has no more rights than its caller.
   static func of(_ decode: DecodeOptions, _ input: InputOptions, isQuiet: Bool) throws(UsageError) -> KeyLogs? {
@@ -84,7 +83,7 @@ final class KeyLogs: @unchecked Sendable {
       close(file)
       throw UsageError(message: "--keylog \(path): is a directory")
     }
-    return Log(path: path, descriptor: file)
+    return Log(descriptor: file)
   }
 
   /// Reads what has been written to the key logs since.

@@ -1,5 +1,5 @@
 /// A request that the `curl` command makes, as the configuration that curl reads from its standard input: neither addresses
-/// nor secrets stand in the list of processes.
+/// nor secrets are in the list of processes.
 package struct CurlRequest: Sendable {
   /// The descriptor from which curl reads the request's body.
   package static let bodyDescriptor: Int32 = 3
@@ -118,7 +118,7 @@ package struct CurlResponse: Equatable, Sendable {
   package var retryAfter: Double?
   /// The exit status of curl; 0 where a server answered.
   package var exitStatus: Int32
-  /// What curl says of an error.
+  /// The text of an error that curl reported.
   package var message: String
 
   /// Reads what curl wrote: the body, and the line that `CurlRequest` has it write behind.

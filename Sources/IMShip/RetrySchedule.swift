@@ -21,7 +21,7 @@ package struct RetrySchedule: Sendable {
     failures = min(failures + 1, 1_000)
     let jittered = delay * (0.5 + random) * min(1, max(0.05, share))
     guard let retryAfter else { return jittered }
-    // Spread behind the time that the server named.
+    // Spread after the time that the server named.
     return max(jittered, retryAfter + min(1, Self.shortest + retryAfter / 10) * random)
   }
 }

@@ -4,7 +4,7 @@ import IMWire
 
 /// The secrets of the key logs, by label and client random. It knows no file, and is not for two threads at a time.
 ///
-/// An entry takes 96 bytes: the client random, which TLS 1.2 without its ClientHello needs whole, the secret, and where it stands in its
+/// An entry takes 96 bytes: the client random, which TLS 1.2 without its ClientHello needs whole, the secret, and its position in its
 /// chain. At the limit the oldest entry that no connection uses makes room.
 ///
 ///      0        32       80     88     92     93      94

@@ -1,10 +1,10 @@
 import IMTLS
 import IMWire
 
-/// Protocols in TLS records: what the records carry, once decrypted, is a stream of its own, in which WebSocket frames or the plan's
-/// frames stand.
+/// Protocols in TLS records. What the records carry, once decrypted, is a stream of its own: of WebSocket frames, or of the plan's
+/// frames.
 ///
-/// The directions are `carried`. The stream's offsets are its own and are told as those of the wire, where each decrypted byte has its
+/// The directions are `carried`. The stream has offsets of its own; outputs give those on the wire, where each decrypted byte has its
 /// encrypted one.
 extension Carriers {
   /// The most bytes of a direction that wait for keys, and how long they do, in packet time.
@@ -46,7 +46,8 @@ extension Carriers {
     return false
   }
 
-  /// Makes both directions those of TLS records. Where one has its beginning, a hello stands there; else its records are looked for.
+  /// Makes both directions those of TLS records. A direction whose beginning was captured begins with a hello; in another one the first
+  /// record is searched for.
   private mutating func beginTLS(_ side: FlowSide) {
     guard let secrets else { return }
     let flow = side.flow
@@ -272,7 +273,7 @@ extension Carriers {
     tls.pointee.ways[number].account(budget)
   }
 
-  /// Of the stream that records carry, bytes are missing, nobody knows how many.
+  /// The stream that records carry has a gap of unknown length.
   private mutating func loseDecrypted(_ side: FlowSide) {
     if let reader = streams.reader(side) {
       loseCarrier(side, reader)
@@ -326,7 +327,11 @@ extension Carriers {
       tls.pointee.ways[side.peer.number].held == nil
     else { return }
     let facts = tls.pointee.connection.facts
-    if let reason = tls.pointee.unreadReason { streams.tlsReasons.note(reason, random: facts.randomPrefix) }
+    let lateBytes =
+      tls.pointee.connection.takeLateByteCount(direction: 0) + tls.pointee.connection.takeLateByteCount(direction: 1)
+    if let reason = lateBytes > 0 ? .keyLate : tls.pointee.unreadReason {
+      streams.tlsReasons.note(reason, random: facts.randomPrefix)
+    }
     streams.noteUnreadTLS(
       flow,
       TLSHello(

@@ -31,7 +31,7 @@ extension Carriers {
   /// The least that a message may inflate to, whatever its ratio.
   private static var freelyInflated: Int { 1 << 20 }
 
-  /// Takes bytes of the stream that WebSocket frames stand in, the first of which is at `start` of it: TCP's, or that of TLS records.
+  /// Takes bytes of the stream of WebSocket frames, TCP's or that of TLS records; the first byte is at the offset `start`.
   @inline(never)
   mutating func carry(
     _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch, at start: UInt64
@@ -319,7 +319,7 @@ extension Carriers {
       side, bytes, Stretch(offset: 0, count: count, timestamp: bringer.at, number: bringer.number), at: inner)
   }
 
-  /// Adds bytes that `CarrierOffsets` knows to what a direction holds; the first stands at `inner` of the stream that is carried.
+  /// Adds bytes that `CarrierOffsets` knows to what a direction holds; the first is at the offset `inner` of the carried stream.
   mutating func keepCarried(
     _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch, at inner: UInt64
   ) {

@@ -10,7 +10,7 @@ struct Carriers: ~Copyable {
   var carried = RawBuffer(), inflated = RawBuffer()
   /// The most bytes that a message may inflate to, and the most for each byte on the wire.
   let inflateLimit: Int, inflateRatio: Int
-  /// What decrypts TLS records; `nil` where nobody has keys.
+  /// Decrypts TLS records; `nil` where a run has no key log.
   let secrets: TLSContext?
   /// Connections that wait for keys.
   var waiting: [WaitingFlow] = []

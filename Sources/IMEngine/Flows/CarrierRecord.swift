@@ -15,7 +15,7 @@ struct CarrierRecord {
   var http = HTTPExchanges()
   /// The readers of WebSocket frames of side 0 and side 1; `nil` where a side is not known to speak them yet.
   var readers: InlineArray<2, Ref<WebSocketReader>?> = [nil, nil]
-  /// The reader of TLS records; `nil` where there are none, or nobody has keys.
+  /// The reader of TLS records; `nil` where there are none, or the run has no key log.
   var tls: Ref<TLSReader>?
   /// What was counted of WebSocket frames.
   var webSocket = WebSocketFigures()

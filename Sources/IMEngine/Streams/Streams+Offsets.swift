@@ -34,7 +34,7 @@ extension Streams {
   /// The reader of a connection's TLS records; `nil` where it has none.
   mutating func tls(of flow: Ref<Flow>) -> Ref<TLSReader>? { carrier(of: flow)?.pointee.tls }
 
-  /// The place on the wire of the byte at `offset` of the stream in which WebSocket frames stand.
+  /// The offset on the wire of the byte at `offset` of the stream of WebSocket frames.
   mutating func place(_ side: FlowSide, _ offset: UInt64) -> UInt64 {
     guard let tls = tls(of: side.flow) else { return offset }
     return tls.pointee.ways[side.number].offsets.wire(offset)

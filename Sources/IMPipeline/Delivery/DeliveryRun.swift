@@ -2,6 +2,7 @@ import CSandbox
 import Glibc
 import IMAlerts
 import IMOutput
+import IMShip
 import IMWire
 
 /// The process that delivers alerts: reads them from the run, starts hooks and posts, and waits for none of them.
@@ -158,27 +159,13 @@ final class DeliveryRun {
 
   /// What curl reads from its standard input, so that neither address nor alert stand in the list of processes.
   static func curl(_ address: String, _ body: String) -> String {
-    func quoted(_ text: String) -> String {
-      var result = "\""
-      for character in text.unicodeScalars {
-        switch character {
-        case "\\": result += "\\\\"
-        case "\"": result += "\\\""
-        case "\n": result += "\\n"
-        case "\r": result += "\\r"
-        case "\t": result += "\\t"
-        default: result.unicodeScalars.append(character)
-        }
-      }
-      return result + "\""
-    }
     return """
-      url = \(quoted(address))
+      url = \(CurlRequest.quoted(address))
       request = "POST"
       header = "Content-Type: application/json"
       header = "Expect:"
       user-agent = "imdump/\(imdumpVersion)"
-      data-raw = \(quoted(body))
+      data-raw = \(CurlRequest.quoted(body))
       proto = "=http,https"
       max-time = 5
       silent

@@ -44,8 +44,6 @@ package struct ShipOptions: Sendable {
   package var isQuiet = false
   /// Whether progress is shown on a terminal.
   package var showsProgress = true
-  /// A descriptor whose end asks for the end, once all is sent: of the run that started this one.
-  package var parent: Int32?
 
   /// Nothing.
   package init() {}

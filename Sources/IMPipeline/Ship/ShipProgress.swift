@@ -6,39 +6,24 @@ import IMWire
 
 /// How far shipping is: one line on standard error, at most ten times a second, on a terminal only.
 final class ShipProgress {
-  private let isActive: Bool
-  private let begun = LiveWatch.clock()
-  private var shownAt: Double
-  private var isShown = false
+  private var line: ProgressLine
 
-  init(isActive: Bool) {
-    self.isActive = isActive && isatty(STDERR_FILENO) == 1
-    shownAt = begun + 0.4
-  }
+  init(isActive: Bool) { line = ProgressLine(isWanted: isActive) }
 
   /// Shows what was done.
   func show(_ counters: ShipCounters) {
-    guard isActive else { return }
-    let now = LiveWatch.clock()
-    guard now - shownAt >= 0.1 else { return }
-    shownAt = now
-    isShown = true
-    let rate = Double(counters.bytes) / max(0.001, now - begun) / 1e6
-    let text =
-      "\(IMOutput.count(counters.totals.stored + counters.totals.known, "document")), \(Int(rate * 10) / 10).\(Int(rate * 10) % 10) MB/s, "
-      + "\(grouped(counters.totals.refused)) refused, \(grouped(counters.lagBytes / 1_000_000)) MB and "
-      + "\(grouped(UInt64(counters.lagSeconds))) s behind"
-    let width = max(1, (Output(descriptor: STDERR_FILENO, name: "standard error").terminalWidth ?? 80) - 1)
-    var line = "\r\u{1b}[K" + prefix(text, cells: width)
-    line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    let begun = line.begun
+    line.show { now in
+      let rate = Double(counters.bytes) / max(0.001, now - begun) / 1e6
+      return
+        "\(IMOutput.count(counters.totals.stored + counters.totals.known, "document")), \(Int(rate * 10) / 10).\(Int(rate * 10) % 10) MB/s, "
+        + "\(grouped(counters.totals.refused)) refused, \(grouped(counters.lagBytes / 1_000_000)) MB and "
+        + "\(grouped(UInt64(counters.lagSeconds))) s behind"
+    }
   }
 
   /// Takes the line away.
-  func end() {
-    guard isShown else { return }
-    isShown = false
-    _ = write(STDERR_FILENO, "\r\u{1b}[K", 4)
-  }
+  func end() { line.end() }
 }
 
 /// Prints what `imdump ship` would put and send: `--dry-run`.

@@ -74,7 +74,7 @@ final class ShipRun {
       if batch.isEmpty {
         note()
         if let age = options.deletesAfter { _ = files.removeSent(before: Timestamp.wallClock.seconds - age) }
-        guard options.follows, !hasParentEnded else { break }
+        guard options.follows else { break }
         wait(Self.pause)
         continue
       }
@@ -94,13 +94,6 @@ final class ShipRun {
     }
     if counters.totals.refused > refusedBefore || files.hasLost { return .ioError }
     return stopping.stop.isStopped && !options.follows && !isWhole ? .interrupted : .success
-  }
-
-  /// Whether the run that started this one has ended.
-  private var hasParentEnded: Bool {
-    guard let parent = options.parent else { return false }
-    var poller = pollfd(fd: parent, events: Int16(POLLIN), revents: 0)
-    return poll(&poller, 1, 0) > 0
   }
 
   /// Waits so many seconds, or until the end is asked for.
