@@ -106,6 +106,7 @@ extension Browser {
         }
       }
       filterSignal.change(at: now) { $0 = rest }
+      applyFilterNow()
     case .problems, .frame, .ladder:
       throw CommandTable.Mistake(text: "sessions and messages are filtered; here is neither list")
     }

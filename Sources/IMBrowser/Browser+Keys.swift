@@ -311,10 +311,12 @@ extension Browser {
     case (.enter, _):
       guard filterError == nil else { return }
       input = nil
+      applyFilterNow()
     case (.escape, _), (.character("c"), .control):
       input = TextInput(inputBefore)
       inputChanged(at: now)
       input = nil
+      applyFilterNow()
     default:
       guard input?.take(key) ?? false else { return }
       inputChanged(at: now)

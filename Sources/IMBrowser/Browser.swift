@@ -257,10 +257,7 @@ package struct Browser: Sendable {
       sessionsAskedAt = sessionsChanged ?? now
       outbox.append(.sessions(request))
     }
-    if let filter = filterSignal.take(at: now), filter != messages.choice.filter, filterError == nil {
-      messages.open(PageRequest.Choice(messages.choice.page, filter: filter), at: place)
-      askedAt = filterChanged
-    }
+    if let filter = filterSignal.take(at: now) { apply(filter, changedAt: filterChanged) }
     if screen == .messages {
       if let request = messages.nextRequest() {
         askedAt = askedAt ?? now
@@ -282,6 +279,18 @@ package struct Browser: Sendable {
     takeMoreRequests(at: now)
     defer { outbox = [] }
     return outbox
+  }
+
+  /// Applies the filter of messages that the user has ended: keys typed after it act on the list that it selects.
+  mutating func applyFilterNow() {
+    let changedAt = filterSignal.waitsSince
+    if let filter = filterSignal.takeNow() { apply(filter, changedAt: changedAt) }
+  }
+
+  private mutating func apply(_ filter: String, changedAt: Duration?) {
+    guard filter != messages.choice.filter, filterError == nil else { return }
+    messages.open(PageRequest.Choice(messages.choice.page, filter: filter), at: place)
+    askedAt = changedAt
   }
 
   /// Where a list begins that has other messages than the one that is shown: around the message that is selected.

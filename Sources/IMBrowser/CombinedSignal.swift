@@ -44,4 +44,11 @@ package struct CombinedSignal<Value: Equatable & Sendable>: Sendable {
     firstChange = nil
     return value
   }
+
+  /// The inputs without waiting, where a change waits: the user has ended the input.
+  package mutating func takeNow() -> Value? {
+    guard firstChange != nil else { return nil }
+    firstChange = nil
+    return value
+  }
 }

@@ -213,4 +213,33 @@ import Testing
     for request in browser.takeRequests(at: .seconds(4)) { if case .save(let save) = request { asked = save } }
     #expect(asked?.replaces == true && asked?.name == "messages.pcapng")
   }
+
+  /// Everything typed within one turn of the loop: the file has what the filter selects, not the list of before.
+  @Test func keysTypedAfterAFilterActOnItsList() throws {
+    var bench = BrowserTests.Bench()
+    try bench.settle()
+    try bench.press(Key("a"))
+    func type(_ text: String) {
+      for letter in text.unicodeScalars { bench.browser.handle(.key(Key(letter)), at: bench.now) }
+      bench.browser.handle(.key(Key(.enter)), at: bench.now)
+    }
+    func saved() -> SaveRequest? {
+      for case .save(let save) in bench.browser.takeRequests(at: bench.now) { return save }
+      return nil
+    }
+    for (prompt, filter) in [("/", "retries > 0"), (":filter ", "rtt_ms > 5")] {
+      type(prompt + filter)
+      bench.browser.handle(.key(Key("e")), at: bench.now)
+      bench.browser.handle(.key(.control("u")), at: bench.now)
+      type("rows.csv")
+      let request = try #require(saved())
+      #expect(
+        request
+          == SaveRequest(
+            form: .rows, name: "rows.csv", choice: PageRequest.Choice(PageChoice(), filter: filter),
+            selected: []))
+      bench.browser.accept(.saved(request, .done("written")))
+      try bench.settle()
+    }
+  }
 }
