@@ -26,7 +26,7 @@ package struct StreamCollector: ~Copyable {
   private static var queueCount: Int { 16 }
   /// How many segments were read and taken.
   private var read = 0, taken = 0
-  private let recent = RecentSegments()
+  private var recent: RecentSegments
   private var table: StreamTable
   private var memory = StreamMemory()
   private var budget: StreamBudget
@@ -47,6 +47,7 @@ package struct StreamCollector: ~Copyable {
     self.options = options
     parser = PacketParser(verifiesChecksums: options.verifiesChecksums)
     budget = StreamBudget(options)
+    recent = RecentSegments(memory: options.memory)
     table = StreamTable(seed: options.seed)
     queue = .allocate(capacity: Self.queueCount)
     queue.initialize(repeating: Waiting(), count: Self.queueCount)
@@ -114,6 +115,7 @@ package struct StreamCollector: ~Copyable {
     table.drain { index, stream in body(stream.collected(id: index + 1, memory, wantsContent: wantsContent)) }
     self.memory = StreamMemory()
     budget = StreamBudget(options)
+    recent = RecentSegments(memory: options.memory)
   }
 
   /// The streams in the order of their first packets. The collector is empty afterwards.
@@ -142,6 +144,6 @@ package struct StreamCollector: ~Copyable {
       packetsLeftOut &+= 1
       return
     }
-    table.pointer(index).pointee.accept(segment, bytes, id: index, recent: recent, memory, &budget)
+    table.pointer(index).pointee.accept(segment, bytes, id: index, recent: &recent, memory, &budget)
   }
 }

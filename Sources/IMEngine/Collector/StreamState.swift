@@ -34,7 +34,7 @@ struct StreamState {
   /// Takes a segment, whose payload's sum is overwritten where it has none. `recent` remembers those of all streams, and
   /// knows this one as number `id`.
   mutating func accept(
-    _ segment: UnsafeMutablePointer<Segment>, _ bytes: borrowing Bytes, id: Int, recent: borrowing RecentSegments,
+    _ segment: UnsafeMutablePointer<Segment>, _ bytes: borrowing Bytes, id: Int, recent: inout RecentSegments,
     _ memory: StreamMemory, _ budget: inout StreamBudget
   ) {
     let side = segment.pointee.side
@@ -54,7 +54,7 @@ struct StreamState {
       return
     }
     sides[side].bytes.add(segment.pointee, bytes, memory, &budget)
-    let isCopy = isCopy(segment, bytes, UInt32(truncatingIfNeeded: id), recent)
+    let isCopy = isCopy(segment, bytes, UInt32(truncatingIfNeeded: id), &recent)
     if isCopy {
       sides[side].figures.analysis[.captureDuplicate] += 1
     } else {
@@ -65,7 +65,7 @@ struct StreamState {
   /// Whether a packet was captured before, by the engine's rules; it is remembered if not.
   private func isCopy(
     _ segment: UnsafeMutablePointer<Segment>, _ bytes: borrowing Bytes, _ serial: UInt32,
-    _ recent: borrowing RecentSegments
+    _ recent: inout RecentSegments
   ) -> Bool {
     let (own, other) = (segment.pointee.side, 1 - segment.pointee.side)
     let isControl = !segment.pointee.flags.isDisjoint(with: .control)

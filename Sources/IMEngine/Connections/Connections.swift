@@ -79,7 +79,10 @@ struct Connections: ~Copyable {
     }
     // Times 292 years apart wrap to a negative silence, which is none.
     let silence = Nanoseconds(segment.pointee.timestamp.nanoseconds &- flow.pointee.lastSeen.nanoseconds)
-    if silence > Self.leastSilence || half.pointee.flags.contains(.awaited) { noteSilence(silence, side) }
+    if silence > Self.leastSilence || half.pointee.flags.contains(.awaited) {
+      reassembler.silence = (segment.pointee.number, silence)
+      noteSilence(silence, side)
+    }
     flow.pointee.lastSeen = segment.pointee.timestamp
     if flow.pointee.phase == .accepted || flow.pointee.phase == .opening, !establish(side) { return }
     half.pointee.packets &+= 1

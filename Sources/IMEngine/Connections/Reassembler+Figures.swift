@@ -105,7 +105,8 @@ extension Reassembler {
       !verdict.isSpurious && isAsked
       && (Nanoseconds.zero..<Self.fastLimit).contains(now.time(since: peer.pointee.repeatedAt))
     let highestAt = half.pointee.queue?.pointee.highestAt ?? .distantPast
-    let since = fillsHole ? now.time(since: highestAt) : memory?.age ?? .zero
+    let since = fillsHole ? now.time(since: highestAt) : memory?.age ?? leastAge(side, journal.pointee, segment)
+    (journal.pointee.retransmittedEnd, journal.pointee.retransmittedAt) = (end, now)
     if fillsHole, !verdict.isSpurious, !verdict.isFast, since < Self.overtakenLimit(side.flow) {
       countOutOfOrder(side)
       return
@@ -118,6 +119,25 @@ extension Reassembler {
     half.pointee.timedEnd = 0
     counters.retransmissions += 1
     Self.add(verdict, 1, &journal.pointee.figures)
+  }
+
+  /// The least age of the copy before a segment that is no longer remembered: since the same retransmission, where that was the
+  /// side's last one; since the oldest segment that waits for its acknowledgment; the silence before it. Where none of these is known
+  /// it is older than what is remembered, but for one that was acknowledged before: that may be a part of another segment.
+  private func leastAge(
+    _ side: FlowSide, _ journal: SegmentJournal, _ segment: UnsafePointer<Segment>
+  ) -> Nanoseconds {
+    let now = segment.pointee.timestamp
+    let end = segment.pointee.sequence &+ segment.pointee.sequenceCount
+    if journal.retransmittedEnd == end, journal.retransmittedAt != .distantPast {
+      return now.time(since: journal.retransmittedAt)
+    }
+    let half = side.half
+    if silence.segment == segment.pointee.number { return silence.length }
+    if half.pointee.timedEnd != 0, end.isAtOrBefore(half.pointee.timedEnd) {
+      return AckRoundTrips.age(of: half.pointee.timedAt, at: now)
+    }
+    return verdict.isSpurious ? .zero : RecentSegments.lifetime
   }
 
   /// Takes the last verdict back.

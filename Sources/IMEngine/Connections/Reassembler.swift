@@ -33,7 +33,8 @@ struct Reassembler: ~Copyable {
   var flows: FlowTable
   var holes: HoleQueue
   var patientHoles: HoleQueue
-  let recent = RecentSegments()
+  /// Segments seen lately, of all connections.
+  var recent: RecentSegments
   /// How far a number may be from the one that is expected: a quarter of all numbers, the largest window (RFC 7323,
   /// section 2.3). Beyond that it belongs to another connection.
   static var farthest: UInt32 { 1 << 30 }
@@ -53,6 +54,8 @@ struct Reassembler: ~Copyable {
   var heldBytes = 0
   /// Set when the last segment needs more than to be decoded: it has a conflict, or bytes that were given up.
   var hasNews = false
+  /// The last segment before which its connection was silent, and for how long.
+  var silence: (segment: UInt64, length: Nanoseconds) = (0, .zero)
   /// Set when the last segment could not belong to its connection: the number that was expected.
   var outOfWindow: UInt32?
   /// Set when the last segment repeated bytes that differ from the first copy.
@@ -64,6 +67,7 @@ struct Reassembler: ~Copyable {
     self.options = options
     (budget, clock, journals, holders) = (shared.budget, shared.clock, shared.journals, shared.holders)
     segments = SegmentStore(budget: budget)
+    recent = RecentSegments(memory: budget.limit)
     flows = FlowTable(seed: seed)
     holes = HoleQueue(patience: Nanoseconds(options.holePatience))
     patientHoles = HoleQueue(patience: Nanoseconds(options.oneSidedPatience))
@@ -121,7 +125,7 @@ struct Reassembler: ~Copyable {
     }
     recent.remember(
       flow.pointee.serial, segment, segment.pointee.sequence, count,
-      sum: memory?.sum ?? segment.pointee.payloadSum ?? 0)
+      sum: memory.flatMap { $0.hasSameLength ? $0.sum : nil } ?? segment.pointee.payloadSum ?? 0)
     if half.pointee.state == .fresh {
       // A bare ACK tells where the next data begins; a keep-alive probe tells one less.
       let sequence = segment.pointee.sequence
@@ -177,7 +181,7 @@ struct Reassembler: ~Copyable {
     } else if behind > 1 || count + segment.pointee.cutCount == 1 {
       // New data from just below the next number on stands behind a probe of a closed window.
       judge(side, segment, fillsHole: false, memory)
-      if let memory, let sum = segment.pointee.payloadSum, memory.sum != 0, memory.sum != sum {
+      if let memory, memory.hasSameLength, let sum = segment.pointee.payloadSum, memory.sum != 0, memory.sum != sum {
         let from = Int64(half.pointee.offset) - Int64(behind)
         noteConflict(
           flow, OverlapConflict(offset: UInt64(max(0, from)), kept: UInt64(memory.sum), other: UInt64(sum)))

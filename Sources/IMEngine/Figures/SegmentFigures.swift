@@ -85,6 +85,12 @@ package struct AckRoundTrips: Equatable, Sendable, BitwiseCopyable {
   /// Half of the ticks there are: a time that is as long or longer is one that went back.
   private static var turned: UInt32 { 1 << 31 }
 
+  /// The time since a tick; zero where the clock went back.
+  static func age(of begin: UInt32, at now: Timestamp) -> Nanoseconds {
+    let ticks = tick(now) &- begin
+    return ticks < turned ? Nanoseconds(Int64(ticks) << 8) : .zero
+  }
+
   /// Adds the time between two ticks; one that a clock which went back makes negative is left out.
   @inline(never)
   mutating func record(from begin: UInt32, to end: UInt32) {

@@ -61,6 +61,9 @@ struct SegmentJournal: BitwiseCopyable {
   var repeatedAck: UInt32 = 0
   var repeats: UInt32 = 0
   var repeatedAt = Timestamp.distantPast
+  /// The number after this side's last retransmission, and when it came.
+  var retransmittedEnd: UInt32 = 0
+  var retransmittedAt = Timestamp.distantPast
   /// This side's packets when it sent a keep-alive; the count stands still until it sends something else.
   var keepAliveMark: UInt32 = .max
   /// What this side told by its last selective acknowledgment: up to four blocks of the other side's stream that came.
