@@ -234,6 +234,11 @@ extension Engine {
     packets.parser.unread.busiestPorts(count)
   }
 
+  /// The IP protocols with the most packets of `UnreadKind.otherIP`, busiest first.
+  package func busiestOtherProtocols(_ count: Int) -> [(ipProtocol: UInt8, packets: UInt64)] {
+    packets.parser.unread.busiestProtocols(count)
+  }
+
   /// Bytes held beyond holes, in all directions.
   package var heldBytes: Int { connections.reassembler.heldBytes }
   /// Bytes that all tables and streams hold; see `EngineOptions.memory`.

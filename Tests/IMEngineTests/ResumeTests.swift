@@ -63,4 +63,24 @@ import Testing
     let hasSome = !table.isEmpty
     #expect(hasNone && hasSome)
   }
+
+  /// A plan that is read again has another framing: what the one before it decoded does not go on with it.
+  @Test func aPlanThatIsReadAgain() throws {
+    var table = ResumeTable()
+    table.allocate(within: 1 << 16)
+    var segment = Segment()
+    segment.sequence = 77
+    for (hash, plan) in [(UInt64(0x1_0000_0001), UInt8(0)), (0x2_0000_0002, 1), (0x5_0000_0003, 192)] {
+      var point = ResumePoint()
+      point.next[0] = 77
+      point.profile = FlowProfile(rawValue: plan)
+      table.remember(point, hash)
+    }
+    table.forget(plan: 0)
+    let found = [0x1_0000_0001, 0x2_0000_0002, 0x5_0000_0003 as UInt64].map {
+      table.take($0, &segment)?.profile.rawValue
+    }
+    // The third one was of the other variant of plan 0.
+    #expect(found == [nil, 1, nil])
+  }
 }

@@ -252,6 +252,20 @@ import Testing
     run.expectLedgerAddsUp()
   }
 
+  /// IP protocols without a kind of their own are known by their number, the busiest first.
+  @Test func otherProtocols() {
+    let packets = [89, 103, 89, 200, 89, 103].map {
+      OnePacket.timed(Self.carried($0, [UInt8](repeating: 0, count: 40)))
+    }
+    var engine = Engine(options: EngineOptions(plans: Plans.usual), sink: Recorder())
+    let batch = CaptureBuilder(packets).batch()
+    engine.process(batch.bytes.span.bytes, batch.records.span)
+    engine.finish()
+    let found = engine.busiestOtherProtocols(2)
+    #expect(found.map(\.ipProtocol) == [89, 103] && found.map(\.packets) == [3, 2])
+    #expect(engine.unread(.otherIP) == 6)
+  }
+
   @Test(arguments: [(8, 1), (9, 0)]) func atMostEight(depth: Int, found: Int) {
     var packet = Self.inner(isIPv6: false)
     for _ in 0..<depth { packet = Array(Self.carried(4, packet).dropFirst(14)) }

@@ -231,7 +231,9 @@ struct Connections: ~Copyable {
 
   /// Puts `fresh` in the place of the plan at `index`. See `Engine.reload`.
   mutating func reload(_ index: Int, _ fresh: ProtocolPlan) -> ReloadOutcome {
-    carriers.streams.reload(index, fresh, reassembler.flows)
+    let outcome = carriers.streams.reload(index, fresh, reassembler.flows)
+    if outcome != .refused { resumes.forget(plan: index) }
+    return outcome
   }
 
   /// Reads the connections that wait for secrets.

@@ -111,6 +111,11 @@ struct ResumeTable: ~Copyable {
     points[chosen].tag = tag
   }
 
+  /// Forgets connections that the plan at `plan` decoded: another plan stands in its place.
+  func forget(plan: Int) {
+    for i in points.indices where points[i].profile.isPlan && Int(points[i].profile.plan) == plan { points[i].tag = 0 }
+  }
+
   /// Takes out where the connection with the hash `hash` goes on, if the segment in hand is the one that was expected of its side.
   func take(_ hash: UInt64, _ segment: UnsafePointer<Segment>) -> ResumePoint? {
     guard !points.isEmpty else { return nil }

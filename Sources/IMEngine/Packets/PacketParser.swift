@@ -23,6 +23,8 @@ struct PacketParser: ~Copyable {
   var depth = 0
   /// What the packet in hand is, where it is skipped; its lower port, where it is UDP.
   var unreadKind: UnreadKind?
+  /// The IP protocol of a packet that is `UnreadKind.otherIP`, where that is what it is.
+  var unreadProtocol: UInt8?
   var udpPort: UInt16 = 0
   /// What was skipped so far because it is no TCP.
   var unread = UnreadTraffic()
@@ -43,6 +45,7 @@ struct PacketParser: ~Copyable {
     segment.number = record.number
     segment.wireCount = record.originalLength
     unreadKind = nil
+    unreadProtocol = nil
     cutTail = Int(record.originalLength) &- min(Int(record.capturedLength), Int(record.originalLength))
     return link(bytes, record.linkType, start, end, into: &segment)
   }

@@ -62,7 +62,9 @@ extension PacketParser {
     case IPProtocol.sctp: return skip(.notTCP, .sctp)
     case IPProtocol.encrypted: return skip(.notTCP, .esp)
     case IPProtocol.control, IPProtocol.groups, IPProtocol.control6: return skip(.notTCP, .control)
-    default: return skip(.notTCP, .otherIP)
+    default:
+      unreadProtocol = ipProtocol
+      return skip(.notTCP, .otherIP)
     }
   }
 

@@ -50,15 +50,29 @@ package enum UnreadKind: UInt8, CaseIterable, Sendable {
   package var isHousekeeping: Bool { [.control, .wirelessControl, .belowIP].contains(self) }
 }
 
-/// Packets that are no TCP, by what they are; UDP by its ports.
+/// Packets that are no TCP, by what they are; UDP by its ports, others by their IP protocol.
 struct UnreadTraffic: ~Copyable {
   private var packets: InlineArray<16, UInt64> = InlineArray(repeating: 0)
   /// Packets of each lower port of UDP; allocated with the first one.
   private var ports: UnsafeMutablePointer<UInt32>?
+  /// Packets of each IP protocol that has no kind of its own; empty before the first one.
+  private var protocols: [UInt64] = []
 
   init() {}
 
   deinit { ports?.deallocate() }
+
+  /// Counts a packet of an IP protocol that has no kind of its own.
+  mutating func add(ipProtocol: UInt8) {
+    if protocols.isEmpty { protocols = Array(repeating: 0, count: 256) }
+    protocols[Int(ipProtocol)] &+= 1
+  }
+
+  /// The IP protocols without a kind of their own that have the most packets, busiest first.
+  func busiestProtocols(_ count: Int) -> [(ipProtocol: UInt8, packets: UInt64)] {
+    let found = protocols.indices.filter { protocols[$0] > 0 }.sorted { (protocols[$1], $0) < (protocols[$0], $1) }
+    return found.prefix(count).map { (UInt8($0), protocols[$0]) }
+  }
 
   /// Counts a packet.
   mutating func add(_ kind: UnreadKind, port: UInt16?) {
@@ -105,6 +119,7 @@ extension PacketParser {
     guard reason == .notTCP || reason == .notIP else { return }
     let kind = unreadKind ?? (reason == .notIP ? .belowIP : .otherIP)
     unread.add(kind, port: kind == .udp ? udpPort : nil)
+    if kind == .otherIP, let unreadProtocol { unread.add(ipProtocol: unreadProtocol) }
   }
 
   /// What the payload of a datagram is whose ports say nothing, as far as its first bytes tell.
