@@ -106,6 +106,7 @@ extension Run {
     let notable = kinds.filter { !$0.kind.isHousekeeping }.reduce(0) { $0 + $1.count }
     guard notable > 0 else { return nil }
     let parts = kinds.sorted { $0.count > $1.count }.map { kind, packets -> String in
+      if kind == .otherIP { return otherProtocols(packets, driver) }
       guard kind == .udp else { return "\(kind.text) \(grouped(packets))" }
       let ports = driver.engine.busiestDatagramPorts(3).map { port in
         "port \(port.port)\(Self.datagramName(port.port).map { " \($0)" } ?? "") \(grouped(port.packets))"
@@ -117,6 +118,37 @@ extension Run {
       return .init(text: line, isNotable: false)
     }
     return .init(text: line + ". imdump reads TCP only, as it is and in tunnels; tshark reads others", isNotable: true)
+  }
+
+  /// Packets of IP protocols that are neither TCP nor counted by themselves, with the names or numbers of the busiest.
+  private func otherProtocols(_ packets: UInt64, _ driver: Driver) -> String {
+    let busiest = driver.engine.busiestOtherProtocols(3).map { found in
+      "\(Self.protocolName(found.ipProtocol) ?? "protocol \(found.ipProtocol)") \(grouped(found.packets))"
+    }
+    let list = busiest.isEmpty ? "" : " (\(busiest.joined(separator: ", ")))"
+    return "\(UnreadKind.otherIP.text) \(grouped(packets))\(list)"
+  }
+
+  /// Names of IP protocols (IANA, Assigned Internet Protocol Numbers).
+  private static func protocolName(_ number: UInt8) -> String? {
+    switch number {
+    case 4, 41, 94: "IP in IP"
+    case 33: "DCCP"
+    case 46: "RSVP"
+    case 47: "GRE"
+    case 51: "AH"
+    case 88: "EIGRP"
+    case 89: "OSPF"
+    case 103: "PIM"
+    case 108: "IPComp"
+    case 112: "VRRP"
+    case 115: "L2TPv3"
+    case 124: "IS-IS over IPv4"
+    case 135: "Mobility Header"
+    case 136: "UDP-Lite"
+    case 137: "MPLS in IP"
+    default: nil
+    }
   }
 
   /// Names of UDP's ports that a capture of messages is likely to have.

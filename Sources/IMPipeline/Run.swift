@@ -135,7 +135,10 @@ struct Run {
       MessageSink.needs(hearsDecided: isLive), exchangeCapacity: 1 << 18,
       cost: (0, MessageStore.costPerMessage, costPerServer),
       sink: sink)
-    return (driver(engine), sink)
+    let driver = driver(engine)
+    // What became of a message is told when its time has come, though no other packet comes.
+    driver.usesClock = true
+    return (driver, sink)
   }
 
   /// Leads the whole input through a driver and its companions, with the progress that the user wants to see. Gives the

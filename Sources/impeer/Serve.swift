@@ -3,6 +3,7 @@ import IMCommandLine
 import IMDocuments
 import IMEndpoint
 import IMMailbox
+import IMPipeline
 import IMWire
 
 /// `impeer serve`.
@@ -69,6 +70,7 @@ struct Serve: Command {
     handleSignals()
     raiseDescriptorLimit()
     do throws(Complaint) {
+      try checkMetricsFile()
       let names = try readUsers()
       let tokens: TokenFile? = if let path = self.tokens { try TokenFile(path) } else { nil }
       let mailbox = try openStore()
@@ -108,6 +110,13 @@ struct Serve: Command {
   private func readUsers() throws(Complaint) -> Set<String>? {
     guard let users else { return nil }
     return Set(try readText(users).split(whereSeparator: \.isNewline).map(String.init))
+  }
+
+  private func checkMetricsFile() throws(Complaint) {
+    guard let metrics else { return }
+    do throws(UsageError) { try requireReplaceable(metrics, option: "--metrics") } catch {
+      throw Complaint(error.message, .usage)
+    }
   }
 
   private func openStore() throws(Complaint) -> LetterStore? {

@@ -256,4 +256,18 @@ import Testing
     #expect(
       templates.output.split(separator: "\n").allSatisfy { $0.contains("t" + Self.shown) && $0.hasSuffix(".json") })
   }
+
+  /// A text that takes the place of the last one would take that of a link or a device, too.
+  @Test func whatTakesAPlaceIsNoLink() throws {
+    let scratch = try Scratch()
+    let (file, link) = (scratch.path("real.prom"), scratch.path("link.prom"))
+    #expect(FileManager.default.createFile(atPath: file, contents: Data()))
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+    for (path, kind) in [(link, "is a link"), ("/dev/null", "is no regular file"), (scratch.path(""), "is a folder")] {
+      let run = try Command.run(["-q", "-r", Self.clean, "--metrics-file", path])
+      #expect(run.status == 64 && run.errors.contains(kind), "\(path): \(run.errors)")
+    }
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == file)
+    #expect(try Command.run(["-q", "-r", Self.clean, "--metrics-file", file]).status == 0)
+  }
 }

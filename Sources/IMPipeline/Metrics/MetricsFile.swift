@@ -22,6 +22,7 @@ final class MetricsFile {
 
   /// The file at `path`, in a folder that is there.
   init(path: String) throws(UsageError) {
+    try requireReplaceable(path, option: "--metrics-file")
     let slash = path.lastIndex(of: "/")
     let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     name = slash.map { String(path[path.index(after: $0)...]) } ?? path
@@ -69,4 +70,21 @@ final class MetricsFile {
     if number != nil { _ = imdump_unlink_at(folder, temporary) }
     return number
   }
+}
+
+/// Throws where something else than a file has the name `path`: each text takes the name, and a link, a device or a pipe that had it would
+/// be gone. `option` is the option that named it.
+package func requireReplaceable(_ path: String, option: String) throws(UsageError) {
+  var status = stat()
+  guard lstat(path, &status) == 0 else { return }
+  let kind: String
+  switch status.st_mode & S_IFMT {
+  case S_IFREG: return
+  case S_IFLNK: kind = "a link"
+  case S_IFDIR: kind = "a folder"
+  default: kind = "no regular file"
+  }
+  throw UsageError(
+    message:
+      "\(option) \(path): is \(kind); each text takes the place of the last, so give the name of a file of its own")
 }

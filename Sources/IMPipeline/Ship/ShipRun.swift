@@ -6,6 +6,7 @@ import IMWire
 
 /// Sends log files to an engine: `imdump ship`.
 package func runShip(_ options: ShipOptions) throws(UsageError) -> ExitStatus {
+  if let path = options.metricsFile { try requireReplaceable(path, option: "--metrics-file") }
   let access = try ShipSecrets.access(options)
   let folder: String
   if let named = options.stateFolder { folder = named } else { folder = try ShipFiles.folder(of: options.paths) }
