@@ -128,6 +128,15 @@ package final class CaptureWriter {
     byteCount &+= UInt64(16 + count)
   }
 
+  /// Adds TLS secrets, lines of a key log, for the packets after them: to pcapng only. Throws as `write` does.
+  package func write(secrets lines: [UInt8]) throws(CaptureError) {
+    guard isPcapng else { return }
+    if buffer.count >= Self.bufferSize { try flush() }
+    let block = PcapngBlock.secrets(lines)
+    buffer += block
+    byteCount &+= UInt64(block.count)
+  }
+
   /// Bytes that a packet's header has in the file, in front of the packet's own.
   package var bytesBeforePacket: UInt64 { isPcapng ? 28 : 16 }
 

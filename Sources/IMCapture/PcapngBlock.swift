@@ -52,6 +52,17 @@ struct PcapngBlock {
     }
   }
 
+  /// Secrets of TLS: lines of a key log.
+  static func secrets(_ lines: [UInt8]) -> [UInt8] {
+    block(10) { body in
+      // "TLSK".
+      body.word(0x544c_534b)
+      body.word(UInt32(truncatingIfNeeded: lines.count))
+      body.bytes += lines
+      body.pad()
+    }
+  }
+
   /// A block: its type, its length, its body, and the length again.
   private static func block(_ type: UInt32, _ make: (inout PcapngBlock) -> Void) -> [UInt8] {
     var block = PcapngBlock()

@@ -44,6 +44,12 @@ package final class PcapngWriter {
     if buffer.count >= Self.bufferSize { try flush() }
   }
 
+  /// Adds TLS secrets, lines of a key log, for the packets after them. Throws as `write` does.
+  package func write(secrets lines: [UInt8]) throws(CaptureError) {
+    buffer += PcapngBlock.secrets(lines)
+    if buffer.count >= Self.bufferSize { try flush() }
+  }
+
   /// Writes all waiting bytes. Throws `.ioError` naming the file and the system's reason.
   package func flush() throws(CaptureError) {
     var written = 0

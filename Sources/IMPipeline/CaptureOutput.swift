@@ -161,6 +161,9 @@ final class CaptureOutput {
     return records.count
   }
 
+  /// Writes TLS secrets, lines of a key log, before the packets that come next; where no file is open yet, they are dropped.
+  func write(secrets lines: [UInt8]) throws(CaptureError) { try writer?.write(secrets: lines) }
+
   /// Ends a period of which the clock says that it is over. Live only. Returns whether the run goes on.
   func advance(to now: Timestamp) throws(CaptureError) -> Bool {
     guard writer != nil, rotation.seconds != nil, now.nanoseconds &- Self.patience >= periodEnd else { return true }

@@ -13,9 +13,10 @@ extension Run {
   /// Says what there is of a capture beside what was decoded.
   func hint(_ driver: Driver) {
     for part in unread(driver) { complain(part.text) }
-    if let path = input.writePath, decode.secrets?.hasBlocks == true {
+    if let path = input.writePath, decode.secrets?.hasBlocks == true, !decode.writesSecrets {
       complain(
-        "\(path): written without the TLS secrets of the capture; they stay in \(input.files.joined(separator: ", "))")
+        "\(path): written without the TLS secrets of the capture, which stay in \(input.files.joined(separator: ", ")); --write-secrets writes them"
+      )
     }
   }
 

@@ -19,6 +19,8 @@ final class KeyLogs: @unchecked Sendable {
   }
 
   private var logs: [Log] = []
+  /// Lines of secrets that are to be written to a capture, each with its end; `nil` where none are.
+  @exclusivity(unchecked) private var copied: [UInt8]?
   private let isFollowed: Bool
   /// Whether a capture file brought secrets.
   @exclusivity(unchecked) private(set) var hasBlocks = false
@@ -26,10 +28,18 @@ final class KeyLogs: @unchecked Sendable {
   /// Opens the key logs at `paths` and reads them; live and from a pipe (`isFollowed`) they are read on as they grow.
   ///
   /// `limit` is the most bytes that secrets take.
-  private init(_ paths: [String], isFollowed: Bool, limit: Int) throws(UsageError) {
+  /// `copies` keeps them for `takeCopied`.
+  private init(_ paths: [String], isFollowed: Bool, copies: Bool, limit: Int) throws(UsageError) {
     table = KeyTable(byteLimit: limit)
     self.isFollowed = isFollowed
     guard TLSCrypto.prepare() else { throw UsageError(message: "--keylog: libcrypto lacks a cipher that TLS needs") }
+    if copies {
+      copied = []
+      table.onSecret = { [unowned self] line in
+        copied?.append(contentsOf: line)
+        copied?.append(UInt8(ascii: "\n"))
+      }
+    }
     for path in paths { logs.append(try Self.open(path)) }
     for i in logs.indices {
       read(i)
@@ -52,9 +62,14 @@ final class KeyLogs: @unchecked Sendable {
         complain("\(path): \(systemText(errno)); SSLKEYLOGFILE names it, and no TLS secrets are read")
       }
     }
-    guard !paths.isEmpty || input.files.contains(where: isPcapng) else { return nil }
+    guard !paths.isEmpty || input.files.contains(where: isPcapng) else {
+      if decode.writesSecrets {
+        throw UsageError(message: "--write-secrets: there are none; give a key log with --keylog")
+      }
+      return nil
+    }
     let isFollowed = input.interface != nil || input.readOnce != nil
-    let logs = try KeyLogs(paths, isFollowed: isFollowed, limit: decode.memory / 4)
+    let logs = try KeyLogs(paths, isFollowed: isFollowed, copies: decode.writesSecrets, limit: decode.memory / 4)
     if !paths.isEmpty, !isFollowed, !isQuiet, logs.table.count == 0 {
       complain("--keylog: there are no TLS secrets in \(paths.joined(separator: ", "))")
     }
@@ -122,6 +137,24 @@ final class KeyLogs: @unchecked Sendable {
       }
     }
   }
+
+  /// The secrets that were read since the last time, as texts of whole lines for blocks of a capture.
+  func takeCopied() -> [[UInt8]] {
+    guard let text = copied, !text.isEmpty else { return [] }
+    copied = []
+    var blocks: [[UInt8]] = []
+    var start = 0
+    while start < text.count {
+      // A line of a secret has at most 226 bytes.
+      var end = min(text.count, start + Self.blockBytes)
+      while end < text.count, end > start, text[end - 1] != UInt8(ascii: "\n") { end -= 1 }
+      blocks.append(Array(text[start..<end]))
+      start = end
+    }
+    return blocks
+  }
+  /// The most bytes of secrets in one block.
+  private static var blockBytes: Int { 65_536 }
 
   /// What takes the secrets that capture files bring.
   var handler: SecretsHandler {

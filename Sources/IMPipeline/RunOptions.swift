@@ -89,6 +89,8 @@ package struct DecodeOptions: Sendable {
   package var overlap = OverlapPolicy.first
   /// Key logs whose secrets TLS is read with.
   package var keyLogs: [String] = []
+  /// Whether the capture that is written has the secrets, too.
+  package var writesSecrets = false
   /// What is read of them, once they are open.
   var secrets: KeyLogs?
 

@@ -24,6 +24,9 @@ package final class KeyTable {
     case master, early, clientHandshake, serverHandshake, clientTraffic, serverTraffic, clientUpdated, serverUpdated
   }
 
+  /// Told each new secret: its line, without blanks around it. The bytes are the caller's again afterwards.
+  package var onSecret: ((UnsafeRawBufferPointer) -> Void)?
+
   /// Secrets that are kept of one label and random.
   private static let secretsPerName = 4
   private static let entrySize = 96
@@ -92,7 +95,9 @@ package final class KeyTable {
       guard Self.decode(line, random, into: UnsafeMutableRawBufferPointer(rebasing: bytes[0..<32])),
         Self.decode(line, secret, into: UnsafeMutableRawBufferPointer(rebasing: bytes[32..<80]))
       else { return .malformed }
-      return insert(kind, UnsafeRawBufferPointer(bytes), secretCount: secret.count / 2)
+      let outcome = insert(kind, UnsafeRawBufferPointer(bytes), secretCount: secret.count / 2)
+      if outcome == .secret, let onSecret { onSecret(UnsafeRawBufferPointer(rebasing: line[start..<end])) }
+      return outcome
     }
   }
 

@@ -35,6 +35,10 @@ struct Capture: Subcommand {
         "-w <file>", \.source.input.writePath,
         "Write packets to this file instead of printing lines: pcap, or pcapng if its name ends in .pcapng; '-' is standard "
           + "output."),
+      .flag(
+        "--write-secrets", \.decode.writesSecrets,
+        "Write the TLS secrets of --keylog and of the capture to the pcapng file of -w: whoever has it can read everything."
+      ),
       .custom(
         "-C <size>", "Start a new -w file once one exceeds this many MB; suffix k, M or G for KiB, MiB or GiB."
       ) { options, word throws(ValueError) in options.source.input.rotation.byteCount = try fileSize(word) },
@@ -95,6 +99,9 @@ struct Capture: Subcommand {
   func perform() throws(UsageError) -> ExitStatus {
     if listsInterfaces { return listDevices() }
     let input = try input()
+    guard !decode.writesSecrets || input.writePath != nil else {
+      throw UsageError(message: "--write-secrets is about the file of -w, and there is none")
+    }
     var choices = RunChoices(alerts: alerts, documents: try documents.options(format ?? .text), metrics: metrics)
     // Who wants files wants no lines, unless it is said.
     choices.printsLines =

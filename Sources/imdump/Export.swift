@@ -23,6 +23,10 @@ struct Export: Subcommand {
       .value(
         "-w <file>", \.options.path,
         "The capture to write: pcapng, or pcap if the name ends in .pcap; '-' is standard output."),
+      .flag(
+        "--write-secrets", \.decode.writesSecrets,
+        "Write the TLS secrets of --keylog and of the capture to the pcapng file of -w: whoever has it can read everything."
+      ),
       .value(
         "-Y <filter>", \.options.filter, "Messages that match this filter; see imdump-filter(7).",
         completing: .words(messageFieldNames)),

@@ -107,6 +107,37 @@ import Testing
   }
 
   /// ECS has names for what the handshake told.
+  /// Asked for, a pcapng file has the secrets: of a key log, and of the capture that was read.
+  @Test func secretsAreWrittenOnRequest() throws {
+    let folder = try Scratch()
+    let (copy, again, chosen) = (folder.path("a.pcapng"), folder.path("b.pcapng"), folder.path("c.pcapng"))
+    let done = try Command.run(
+      ["-q", "-r", Self.capture, "-w", copy, "--keylog", Self.keys, "--write-secrets"])
+    #expect(done.status == 0 && done.errors.isEmpty, "\(done.errors)")
+    #expect(try Self.acknowledged([copy]) == Self.sent)
+    #expect(try Command.run(["-q", "-r", copy, "-w", again, "--write-secrets"]).status == 0)
+    #expect(try Self.acknowledged([again]) == Self.sent)
+    #expect(try Command.run(["export", "-q", copy, "--conn", "2", "-w", chosen, "--write-secrets"]).status == 0)
+    let one = try Command.run(["messages", "--json", "-q", copy, "-Y", "conn == 2"]).output
+    #expect(
+      one.split(separator: "\n").count
+        == (try Command.run(["messages", "--json", "-q", chosen]).output).split(separator: "\n").count)
+    // Without that it says that they are left out.
+    let bare = try Command.run(["export", copy, "--conn", "2", "-w", folder.path("d.pcapng")])
+    #expect(bare.errors.contains("written without the TLS secrets of the capture; --write-secrets writes them"))
+    for (words, reason) in [
+      (["-r", Self.capture, "-w", folder.path("x.pcap"), "--keylog", Self.keys], "only pcapng can have secrets"),
+      (["-r", Self.capture, "-w", folder.path("x.pcapng")], "there are none"),
+      (["-r", copy, "-w", folder.path("x%s.pcapng"), "-G", "60"], "not together with -C and -G"),
+      (["-r", copy], "about the file of -w"),
+      (["export", copy, "--redact", "-w", folder.path("x.pcapng")], "what --redact replaces"),
+      (["export", copy, "--lost", "-w", folder.path("x.pcap")], "only pcapng can have secrets"),
+    ] {
+      let refused = try Command.run(words + ["--write-secrets", "-q"])
+      #expect(refused.status == 64 && refused.errors.contains(reason), "\(words): \(refused.errors)")
+    }
+  }
+
   @Test func documentsHaveTLS() throws {
     let documents = try Store.objects(["--format", "ecs", "-q", "-r", Self.capture, "--keylog", Self.keys])
     let ends = documents.compactMap { document -> [String: Any]? in

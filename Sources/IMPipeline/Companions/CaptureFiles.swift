@@ -16,6 +16,8 @@ final class CaptureFiles: Companion {
   private var owners: OwnerComments?
   /// Whether a file of the open source could not be written.
   private var hasFailed = false
+  /// The secrets that are written, too.
+  private let secrets: KeyLogs?
   private var lastFlush = LiveWatch.clock()
 
   static func openerOption(_ run: Run, _ choices: RunChoices) -> String? {
@@ -28,6 +30,16 @@ final class CaptureFiles: Companion {
     self.path = path
     opener = place.opener
     written = place.written
+    secrets = place.run.decode.writesSecrets ? place.run.decode.secrets : nil
+    if place.run.decode.writesSecrets {
+      guard Self.isPcapng(path) else {
+        throw UsageError(message: "--write-secrets: only pcapng can have secrets; name the file of -w .pcapng")
+      }
+      guard !place.run.input.rotation.isOn else {
+        throw UsageError(
+          message: "--write-secrets: not together with -C and -G, as each file would need the secrets of those before")
+      }
+    }
     if Self.isPcapng(path), let owners = place.run.owners { self.owners = OwnerComments(owners) }
   }
 
@@ -66,12 +78,24 @@ final class CaptureFiles: Companion {
   func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int {
     written?.clear()
     guard let output, !hasFailed else { return records.count }
+    try writeSecrets(before: records)
     guard let owners else { return try attempt { () throws(CaptureError) in try output.write(records, bytes) } }
     // Made in front of the writing, whose closure may not hold the bytes.
     var comments: [UInt64: String] = [:]
     for i in records.indices { comments[records[i].number] = owners.comment(records[i], bytes) }
     return try attempt { () throws(CaptureError) in
       try output.write(records, bytes) { comments[$0.number] }
+    }
+  }
+
+  /// Writes the secrets that were read since the last packets.
+  private func writeSecrets(before records: Span<PacketRecord>) throws(CaptureError) {
+    guard let output, let secrets, records.count > 0 else { return }
+    if !output.isOpen {
+      try attempt { () throws(CaptureError) in try output.open(records[0].linkType, at: records[0].timestamp) }
+    }
+    for lines in secrets.takeCopied() {
+      try attempt { () throws(CaptureError) in try output.write(secrets: lines) }
     }
   }
 
@@ -97,6 +121,8 @@ final class CaptureFiles: Companion {
 
   func ended() throws(CaptureError) {
     defer { opener?.end() }
+    // A log may have been written after the last packet.
+    if let output, !hasFailed { for lines in secrets?.takeCopied() ?? [] { try output.write(secrets: lines) } }
     try output?.close()
   }
 

@@ -63,6 +63,12 @@ final class ExportFile {
     if counts { packetCount += 1 }
   }
 
+  /// Writes TLS secrets, lines of a key log, for the packets after them: to pcapng only.
+  func write(secrets lines: [UInt8]) throws(CaptureError) {
+    guard case .pcapng(let writer) = form else { return }
+    try writer.write(secrets: lines)
+  }
+
   /// Writes what waits, and closes the file.
   func close() throws(CaptureError) {
     switch form {

@@ -15,6 +15,14 @@ package func runExport(
   guard !options.isEmpty || options.redacts else {
     throw UsageError(message: "say what to export: with -Y, --lost, --conn, --session, --from or --to")
   }
+  if decode.writesSecrets {
+    guard !options.redacts else {
+      throw UsageError(message: "--write-secrets would let everyone read what --redact replaces; give one of them")
+    }
+    guard !options.path.hasSuffix(".pcap"), !options.path.hasSuffix(".cap") else {
+      throw UsageError(message: "--write-secrets: only pcapng can have secrets; name the file of -w .pcapng")
+    }
+  }
   if let once = input.readOnce {
     throw UsageError(message: "the capture is read twice, which \(once) cannot be: name a file")
   }
@@ -127,6 +135,9 @@ private final class Export {
       comments.isEmpty ? nil : comments[Place(number: $0.number, microseconds: $0.timestamp.microseconds)]
     }
     do throws(CaptureError) {
+      if run.decode.writesSecrets {
+        for lines in run.decode.secrets?.takeCopied() ?? [] { try file.write(secrets: lines) }
+      }
       try copy(copier, redaction)
       if redaction != nil, run.stopping.stop.isStopped { return .interrupted }
       try copier.end()
@@ -144,6 +155,9 @@ private final class Export {
     tell(
       "\(count(UInt64(selection.count), "connection")), \(grouped(file.packetCount)) of \(count(total, "packet"))"
         + (messageCount > 0 ? ", \(count(messageCount, "message")) chosen" : ""))
+    if run.decode.secrets?.hasBlocks == true, !run.decode.writesSecrets {
+      tell("written without the TLS secrets of the capture\(options.redacts ? "" : "; --write-secrets writes them")")
+    }
     guard file.isRegular, messageCount > 0 else { return status }
     status = max(status, try verify())
     return status
