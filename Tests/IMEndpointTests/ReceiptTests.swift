@@ -274,7 +274,8 @@ import Testing
       do {
         let mailbox = try SQLiteMailbox(folder: folder, sync: .normal)
         try mailbox.apply([.put(letter)])
-        try mailbox.execute("ALTER TABLE letter DROP COLUMN own")
+        for column in ["own", "content", "parts"] { try mailbox.execute("ALTER TABLE letter DROP COLUMN \(column)") }
+        try mailbox.execute("ALTER TABLE number DROP COLUMN identity")
         try mailbox.execute("DROP TABLE receipt")
         try mailbox.execute("PRAGMA user_version=1")
       }
@@ -294,7 +295,7 @@ import Testing
         #expect(try mailbox.load().receipts.isEmpty)
         try mailbox.apply([.receipt(receipt, isOwed: true), .forgot(key: key)])
         #expect(try mailbox.load().receipts.isEmpty)
-        try mailbox.execute("PRAGMA user_version=3")
+        try mailbox.execute("PRAGMA user_version=99")
       }
       #expect(throws: MailboxError.self) { try SQLiteMailbox(folder: folder) }
     }

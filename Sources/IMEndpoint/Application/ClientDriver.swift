@@ -152,7 +152,8 @@ final class ClientDriver {
     case .quality(let quality): events.yield(.quality(quality))
     case .room(let session, let priority): events.yield(.room(kind(session), priority))
     // A damaged frame comes again; bytes that are no frames end their connection, which is told.
-    case .progress, .connection, .handshake, .damaged, .notFrames, .joined, .left: break
+    case .progress, .connection, .handshake, .damaged, .notFrames, .joined, .left, .sending, .receiving,
+      .damagedContent: break
     }
   }
 

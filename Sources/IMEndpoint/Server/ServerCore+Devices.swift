@@ -136,6 +136,7 @@ extension ServerCore {
     let orphans = devices[place].sessions
     devices[place].sessions = []
     for session in orphans { forget(Int(session), keepsDevice: true) }
+    dropPartial(of: place)
     deviceIndex[devices[place].peer] = nil
     if identities[devices[place].identity] == Int32(place) { identities[devices[place].identity] = nil }
     let (peer, generation) = (devices[place].peer, devices[place].generation)

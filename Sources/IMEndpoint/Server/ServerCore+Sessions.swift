@@ -138,9 +138,7 @@ extension ServerCore {
   mutating func forget(_ place: Int, keepsDevice: Bool = false) {
     guard sessions[place].isKnown else { return }
     index[sessions[place].key] = nil
-    if configuration.service != .deliver || configuration.tellsMessages {
-      incomingBytes -= sessions[place].traffic.transfers.incomingBytes
-    }
+    keepPartial(of: place)
     let (key, generation) = (sessions[place].key, sessions[place].generation)
     let device = Int(sessions[place].device)
     let traffic = Traffic(wireID: 0, strategy: configuration.strategy, major: 0, start: 0, epoch: 0)

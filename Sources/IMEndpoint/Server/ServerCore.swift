@@ -11,6 +11,12 @@ public struct ServerCore: EndpointCore, Sendable {
   /// comes before an accepted handshake, a refused client is told `unwelcome`, and its connection ends. It is called on the
   /// transport's thread and must not wait.
   public var authenticates: (@Sendable (Credentials) -> Bool)?
+  /// Keeps large messages outside of memory, where the service is `forward`: `FileBodies`. Without a store they are assembled in
+  /// memory, within `ServerConfiguration.maximumIncomingTotal`. To be set before `restore`, and before anything else.
+  public var bodies: (any BodyStore)?
+  /// How many letters each body in the store is of, and bodies that are of none any more.
+  var bodyUses: [UInt64: Int] = [:]
+  var unusedBodies: [UInt64] = []
   /// What it has counted, over all sessions.
   public internal(set) var metrics = EndpointMetrics()
   /// Messages that were refused: they name no user, or one who is not known or for whom too many wait.

@@ -110,7 +110,8 @@ extension ServerCore {
     snapshot.letters = mailboxes.reduce(0) { $0 + ($1.isFree ? 0 : $1.count) }
     (snapshot.letterBytes, snapshot.limits) = (storedBytes, configuration.mailboxes)
     snapshot.transfers = sessions.reduce(0) { $0 + ($1.isKnown ? $1.traffic.transfers.incomingCount : 0) }
-    (snapshot.transferBytes, snapshot.maximumTransferBytes) = (incomingBytes, configuration.maximumIncomingTotal)
+    snapshot.transfers += devices.reduce(0) { $0 + $1.partial.count }
+    (snapshot.transferBytes, snapshot.maximumTransferBytes) = (incomingBytes, mostIncomingBytes)
     (snapshot.receiptsOwed, snapshot.receiptsLost) = (owedReceipts, receiptsLost)
     (snapshot.refused, snapshot.handshakesRefused) = (undeliverable, handshakesRefused)
     (snapshot.sessionsEvicted, snapshot.sessionsExpired) = (sessionsEvicted, sessionsExpired)

@@ -22,6 +22,8 @@ public enum FailureReason: UInt16, Sendable, CaseIterable, BitwiseCopyable, Cust
   case noServer = 0x101
   /// It was not acknowledged within `ClientConfiguration.messageLifetime`, or as often as it may be sent.
   case timedOut = 0x102
+  /// Its file could not be read any more, or is another one than it was.
+  case unreadable = 0x103
   /// The server gave a reason that this library does not know.
   case other = 0
 
@@ -39,6 +41,7 @@ public enum FailureReason: UInt16, Sendable, CaseIterable, BitwiseCopyable, Cust
     case .refused: "refused"
     case .noServer: "no server"
     case .timedOut: "no acknowledgment"
+    case .unreadable: "file cannot be read"
     case .other: "refused by the server"
     }
   }

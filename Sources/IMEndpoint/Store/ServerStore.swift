@@ -16,11 +16,13 @@ public struct StoredLetter: Hashable, Sendable {
   public var isDelivered = false
   /// Whether it is for the other devices of its sender alone.
   public var skipsSender = false
+  /// What follows `body`, where most of it is in a `BodyStore`.
+  public var content: StoredParts?
 
   /// A letter of its parts.
   public init(
     id: UInt64, user: String, body: [UInt8], isCompressed: Bool, category: SequenceCategory, sender: [UInt8],
-    isDelivered: Bool = false, skipsSender: Bool = false
+    isDelivered: Bool = false, skipsSender: Bool = false, content: StoredParts? = nil
   ) {
     self.id = id
     self.user = user
@@ -30,6 +32,21 @@ public struct StoredLetter: Hashable, Sendable {
     self.sender = sender
     self.isDelivered = isDelivered
     self.skipsSender = skipsSender
+    self.content = content
+  }
+}
+
+/// Parts of a body in a `BodyStore`.
+public struct StoredParts: Hashable, Sendable {
+  /// The name of the body.
+  public var body: UInt64
+  /// The bytes that count, in their order.
+  public var parts: [Range<Int>]
+
+  /// Parts of one body.
+  public init(body: UInt64, parts: [Range<Int>]) {
+    self.body = body
+    self.parts = parts
   }
 }
 
@@ -70,15 +87,21 @@ public struct StoredNumbers: Hashable, Sendable {
   public var floor: UInt64
   /// Numbers above that have come.
   public var others: [UInt64]
+  /// What recipients of the device's messages see, 16 bytes: receipts name it. Empty where it is not known.
+  public var identity: [UInt8]
 
   /// Numbers of their parts.
-  public init(key: [UInt8], conversation: String, isGroup: Bool, lane: UInt8, floor: UInt64, others: [UInt64]) {
+  public init(
+    key: [UInt8], conversation: String, isGroup: Bool, lane: UInt8, floor: UInt64, others: [UInt64],
+    identity: [UInt8] = []
+  ) {
     self.key = key
     self.conversation = conversation
     self.isGroup = isGroup
     self.lane = lane
     self.floor = floor
     self.others = others
+    self.identity = identity
   }
 }
 
