@@ -109,6 +109,11 @@ public final class SQLiteMailbox {
       device BLOB, conversation TEXT, isGroup INTEGER, number INTEGER, isRead INTEGER,
       PRIMARY KEY(device, conversation, isGroup, number, isRead)) WITHOUT ROWID
     """,
+    """
+    CREATE TABLE IF NOT EXISTS groupMessage(
+      first INTEGER PRIMARY KEY, device BLOB NOT NULL, groupName TEXT NOT NULL, number INTEGER NOT NULL,
+      members TEXT NOT NULL, undelivered INTEGER NOT NULL, readers BLOB NOT NULL)
+    """,
   ]
 
   private static let closing = [
@@ -156,21 +161,32 @@ public final class SQLiteMailbox {
       try run("DELETE FROM device WHERE key = ?", .bytes(key))
       try run("DELETE FROM taken WHERE device = ?", .bytes(key))
       try run("DELETE FROM receipt WHERE device = ?", .bytes(key))
-    case .receipt(let receipt, let isOwed):
+    case .receipt(let receipt, let isPending):
       let statement =
-        isOwed
+        isPending
         ? "INSERT OR IGNORE INTO receipt VALUES(?, ?, ?, ?, ?)"
         : "DELETE FROM receipt WHERE device = ? AND conversation = ? AND isGroup = ? AND number = ? AND isRead = ?"
       try run(
         statement, .bytes(receipt.key), .text(receipt.conversation), .number(receipt.isGroup ? 1 : 0),
         .number(receipt.number), .number(receipt.isRead ? 1 : 0))
+    case .groupMessage(let message):
+      // No name has a zero in it that a length would not tell apart.
+      let members = message.members.map { "\($0.utf8.count):\($0)" }.joined()
+      try run(
+        "INSERT OR REPLACE INTO groupMessage VALUES(?, ?, ?, ?, ?, ?, ?)", .number(message.first), .bytes(message.key),
+        .text(message.group), .number(message.number), .text(members), .number(UInt64(clamping: message.undelivered)),
+        .bytes(Self.encoded(message.readers)))
+    case .groupProgress(let first, let undelivered, let readers):
+      try run(
+        "UPDATE groupMessage SET undelivered = ?, readers = ? WHERE first = ?", .number(UInt64(clamping: undelivered)),
+        .bytes(Self.encoded(readers)), .number(first))
+    case .groupForgotten(let first): try run("DELETE FROM groupMessage WHERE first = ?", .number(first))
     case .member(let group, let user, let isMember):
       let statement =
         isMember ? "INSERT OR IGNORE INTO member VALUES(?, ?)" : "DELETE FROM member WHERE groupName = ? AND user = ?"
       try run(statement, .text(group), .text(user))
     case .numbers(let numbers):
-      let others = numbers.others.flatMap { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - $0 * 8)) }
-      }
+      let others = Self.encoded(numbers.others)
       try run(
         "INSERT OR REPLACE INTO number VALUES(?, ?, ?, ?, ?, ?, unixepoch(), ?)", .bytes(numbers.key),
         .text(numbers.conversation), .number(numbers.isGroup ? 1 : 0), .number(UInt64(numbers.lane)),
@@ -183,7 +199,9 @@ public final class SQLiteMailbox {
   /// All that was kept.
   public func load() throws(MailboxError) -> StoredState {
     var state = StoredState()
-    try rows("SELECT id, user, category, compressed, delivered, sender, body, own, content, parts FROM letter ORDER BY id") { row in
+    try rows(
+      "SELECT id, user, category, compressed, delivered, sender, body, own, content, parts FROM letter ORDER BY id"
+    ) { row in
       state.letters.append(
         StoredLetter(
           id: row.number(0), user: row.text(1), body: row.bytes(6), isCompressed: row.number(3) != 0,
@@ -205,10 +223,8 @@ public final class SQLiteMailbox {
       state.numbers.append(
         StoredNumbers(
           key: row.bytes(0), conversation: row.text(1), isGroup: row.number(2) != 0,
-          lane: UInt8(truncatingIfNeeded: row.number(3)), floor: row.number(4),
-          others: stride(from: 0, to: others.count - 7, by: 8).map { start in
-            others[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }
-          }, identity: row.bytes(6)))
+          lane: UInt8(truncatingIfNeeded: row.number(3)), floor: row.number(4), others: Self.numbers(others),
+          identity: row.bytes(6)))
     }
     try rows("SELECT groupName, user FROM member") { row in state.members.append((row.text(0), row.text(1))) }
     try rows("SELECT device, conversation, isGroup, number, isRead FROM receipt ORDER BY number, isRead") { row in
@@ -217,25 +233,55 @@ public final class SQLiteMailbox {
           key: row.bytes(0), conversation: row.text(1), isGroup: row.number(2) != 0, number: row.number(3),
           isRead: row.number(4) != 0))
     }
+    try rows("SELECT first, device, groupName, number, members, undelivered, readers FROM groupMessage ORDER BY first")
+    {
+      row in
+      state.groupMessages.append(
+        StoredGroupMessage(
+          first: row.number(0), key: row.bytes(1), group: row.text(2), number: row.number(3),
+          members: Self.names(row.bytes(4)), undelivered: Int(clamping: row.number(5)),
+          readers: Self.numbers(row.bytes(6))))
+    }
     return state
   }
 
   // MARK: statements
 
-  /// Where each part begins and ends, eight bytes each.
+  /// Numbers of eight bytes each.
+  private static func encoded(_ numbers: [UInt64]) -> [UInt8] {
+    numbers.flatMap { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - $0 * 8)) } }
+  }
+
+  private static func numbers(_ bytes: [UInt8]) -> [UInt64] {
+    stride(from: 0, to: bytes.count - 7, by: 8).map { start in
+      bytes[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+  }
+
+  /// Where each part begins and ends.
   private static func encoded(_ parts: [Range<Int>]) -> [UInt8] {
-    parts.flatMap { [$0.lowerBound, $0.upperBound] }
-      .flatMap { number in (0..<8).map { UInt8(truncatingIfNeeded: UInt64(clamping: number) >> (56 - $0 * 8)) } }
+    encoded(parts.flatMap { [UInt64(clamping: $0.lowerBound), UInt64(clamping: $0.upperBound)] })
   }
 
   private static func parts(_ bytes: [UInt8]) -> [Range<Int>] {
-    stride(from: 0, to: bytes.count - 15, by: 16).compactMap { start in
-      let (first, end) = (
-        bytes[start..<start + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) },
-        bytes[start + 8..<start + 16].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-      )
+    let ends = numbers(bytes)
+    return stride(from: 0, to: ends.count - 1, by: 2).compactMap { place in
+      let (first, end) = (ends[place], ends[place + 1])
       return first <= end && end <= UInt64(Int.max) ? Int(first)..<Int(end) : nil
     }
+  }
+
+  /// Names, before each of which are its length in digits and a colon.
+  private static func names(_ bytes: [UInt8]) -> [String] {
+    var (names, offset): ([String], Int) = ([], 0)
+    while let colon = bytes[offset...].firstIndex(of: UInt8(ascii: ":")),
+      let count = Int(String(decoding: bytes[offset..<colon], as: UTF8.self)), count >= 0,
+      count <= bytes.count - colon - 1
+    {
+      names.append(String(decoding: bytes[colon + 1..<colon + 1 + count], as: UTF8.self))
+      offset = colon + 1 + count
+    }
+    return names
   }
 
   private enum Value {

@@ -183,7 +183,9 @@ struct ChatView {
     for entry in entries.reversed() where lines.count < rows - 3 {
       lines = TerminalText.wrapped(line(entry), columns) + lines
     }
-    for name in coming.keys.sorted() { if let progress = coming[name] { lines.append("receiving " + Self.bar(progress)) } }
+    for name in coming.keys.sorted() {
+      if let progress = coming[name] { lines.append("receiving " + Self.bar(progress)) }
+    }
     lines = lines.suffix(rows - 3)
     for line in lines { screen += line + "\u{1b}[K\r\n" }
     for _ in lines.count..<rows - 3 { screen += "\u{1b}[K\r\n" }
@@ -193,7 +195,8 @@ struct ChatView {
   }
 
   private func line(_ entry: Entry) -> String {
-    entry.text + (entry.progress.map { "  " + Self.bar($0) } ?? "") + (entry.state.map { "  " + Self.sign($0) } ?? "") + (entry.reason.map { " \($0)" } ?? "")
+    entry.text + (entry.progress.map { "  " + Self.bar($0) } ?? "") + (entry.state.map { "  " + Self.sign($0) } ?? "")
+      + (entry.reason.map { " \($0)" } ?? "")
   }
 
   private static func sign(_ state: MessageState) -> String {

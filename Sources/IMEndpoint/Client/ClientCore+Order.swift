@@ -92,7 +92,8 @@ extension ClientCore {
   private mutating func release(_ key: IncomingConversation) {
     while let message = arrivals[key]?.releaseNext() {
       note(key, message.origin, message.place, message.header)
-      deliver(message.header, message.body.span.bytes, message.place, message.connection, message.origin,
+      deliver(
+        message.header, message.body.span.bytes, message.place, message.connection, message.origin,
         message.stored)
     }
   }

@@ -333,7 +333,7 @@ extension ClientCore {
 }
 
 extension Inbox {
-  /// Takes the body of a message as it is on the wire: what it inflates to is nobody's memory before it is asked for.
+  /// Takes the body of a message as it is on the wire: what it inflates to takes no memory before it is asked for.
   mutating func add(_ header: FrameHeader, _ body: RawSpan, session: SessionID, connection: ConnectionID)
     -> ReceivedMessage
   {

@@ -21,7 +21,8 @@ extension ClientCore {
   /// `open` opens the file of a message again, if it is as it was; else the message fails, because it is `unreadable`.
   /// - Returns: the messages, and their names from now on.
   public mutating func restore(
-    _ state: ClientState, in session: SessionID, at now: Moment, _ open: (StoredFile) -> (any BodyReader)? = { _ in nil }
+    _ state: ClientState, in session: SessionID, at now: Moment,
+    _ open: (StoredFile) -> (any BodyReader)? = { _ in nil }
   ) -> [(message: StoredMessage, id: MessageID)] {
     numbers = OutgoingNumbers(last: state.last)
     for (key, window) in state.received { arrivals[key] = ArrivalOrder(seen: window) }

@@ -140,7 +140,10 @@ struct Transfers: Sendable {
       return nil
     }
     let isWhole = transfer.last == sequence
-    transfer.acknowledged = isWhole ? transfer.source.count : min(transfer.source.count, transfer.acknowledged + (transfer.asked == sequence ? 0 : count))
+    transfer.acknowledged =
+      isWhole
+      ? transfer.source.count
+      : min(transfer.source.count, transfer.acknowledged + (transfer.asked == sequence ? 0 : count))
     open[name] = transfer
     if let place = outgoing.firstIndex(where: { $0.name == name }) {
       outgoing[place].acknowledged = transfer.acknowledged

@@ -197,6 +197,10 @@ extension ServerCore {
     case .control:
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
       if let range = TLV.value(of: .membership, in: body) { membership(body, range, place) }
+      if let range = TLV.value(of: .transferHave, in: body), let having = Transfers.having(body, range) {
+        sessions[place].traffic.transfers.has(having.name, having.ranges)
+        pump(place, at: now)
+      }
       if TLV.value(of: .leave, in: body) != nil { leave(place, link, isForGood: true, at: now) }
     case .receipt:
       // Earlier versions compressed long ones.
@@ -322,7 +326,7 @@ extension ServerCore {
       answered(pending.body.count, pending.carriers, of: place, after: roundTrip, at: now)
     }
     sessions[place].traffic.pending.remove(entry)
-    if pending.kind == .receipt { paid(pending.body, Int(sessions[place].device)) }
+    if pending.kind == .receipt { receiptsAcknowledged(pending.body, Int(sessions[place].device)) }
     if pending.kind == .data { accepted(pending.id, sequence, place, at: now) }
   }
 
@@ -372,7 +376,7 @@ extension ServerCore {
       tell(.handshake(id(place), .agreed(version, common)))
     }
     resendOrphans(place, at: now)
-    payOwed(place, at: now)
+    sendPendingReceipts(place, at: now)
     pump(place, at: now)
   }
 

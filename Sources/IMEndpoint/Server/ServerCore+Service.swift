@@ -19,7 +19,7 @@ extension ServerCore {
     guard configuration.service == .forward else {
       return sessions[place].traffic.hasRoom(count, .normal) ? .taken : .noRoom
     }
-    guard let target = target(of: body) else { return .refused(.namesNobody) }
+    guard let target = target(of: body) else { return .refused(.noRecipient) }
     guard count <= min(configuration.largestBody, OutgoingTransfer.most) - Self.addedBytes else {
       return .refused(.tooLarge)
     }
@@ -220,7 +220,7 @@ extension ServerCore {
     for session in all {
       guard let place = place(of: session) else { continue }
       inform(place, at: now)
-      payOwed(place, at: now)
+      sendPendingReceipts(place, at: now)
     }
   }
 
@@ -232,7 +232,7 @@ extension ServerCore {
     sessions[place].delivered = []
     do { try accept(.receipt, body, .normal, .normal, place, at: now) } catch {
       // There is no room: who can be told by name is told so.
-      for from in origins.names(of: Set(all), in: id(place)).values { owe(from, isRead: false, at: now) }
+      for from in origins.names(of: Set(all), in: id(place)).values { queueReceipt(from, isRead: false, at: now) }
     }
   }
 

@@ -122,7 +122,7 @@ extension ServerCore {
   private mutating func evictOldest(at now: Moment) -> Bool {
     guard let oldest = evictions.popFirst({ [sessions] in Self.isAway(sessions, $0, since: $1) }) else { return false }
     sessionsEvicted += 1
-    oweAgain(Int(oldest.place), at: now)
+    requeueReceipts(Int(oldest.place), at: now)
     forget(Int(oldest.place))
     return true
   }
@@ -205,7 +205,7 @@ extension ServerCore {
       let end = since.advanced(by: configuration.memory)
       guard now >= end else { return arm(place, by: end) }
       sessionsExpired += 1
-      oweAgain(place, at: now)
+      requeueReceipts(place, at: now)
       return forget(place)
     }
     hedge(place, at: now)

@@ -22,7 +22,7 @@ extension ServerCore {
         switch operation {
         case .put(let letter): brief.contains(letter.id)
         case .delivered(let id), .removed(let id), .took(let id, _): brief.contains(id)
-        case .device, .forgot, .numbers, .member, .receipt: false
+        case .device, .forgot, .numbers, .member, .receipt, .groupMessage, .groupProgress, .groupForgotten: false
         }
       }
     }
@@ -118,16 +118,22 @@ extension ServerCore {
     }
     for place in devices.indices where devices[place].mailbox >= 0 { resetCursor(place) }
     for box in mailboxes.indices where !mailboxes[box].isFree { trim(box) }
-    restoreOrigins(state.letters)
+    restoreOrigins(state.letters, state.groupMessages)
     for receipt in state.receipts where receipt.key.count == 16 {
       guard let place = deviceIndex[.client(DeviceKey(receipt.key))].map({ Int($0) }) else { continue }
       let name = MessageName(
         conversation: receipt.conversation, isGroup: receipt.isGroup, number: receipt.number)
-      owe(SentFrom(id(ofDevice: place), name), isRead: receipt.isRead, at: now)
+      queueReceipt(SentFrom(id(ofDevice: place), name), isRead: receipt.isRead, at: now)
     }
     restorePartial(at: now)
     // Letters that were not needed any more are removed now, and those that have lost their bodies.
-    operations = operations.filter { if case .removed = $0 { true } else { false } } + lostLetters.map { .removed($0) }
+    operations =
+      operations.filter {
+        switch $0 {
+        case .removed, .groupForgotten: true
+        default: false
+        }
+      } + lostLetters.map { .removed($0) }
     undeliverable += UInt64(lostLetters.count)
     changedNumbers = []
     line = FIFOQueue(keeping: 4_096)

@@ -168,7 +168,8 @@ extension ServerCore {
     }
     // Until a letter uses it.
     bodyUses[stored.body] = 1
-    message(header, head.span.bytes, place, on: link, LargeContent(body: stored.body, reader: reader, parts: parts), at: now)
+    message(
+      header, head.span.bytes, place, on: link, LargeContent(body: stored.body, reader: reader, parts: parts), at: now)
     release(stored.body)
   }
 

@@ -51,10 +51,12 @@ public struct ServerCore: EndpointCore, Sendable {
   var waitingBytes = 0
   /// The users in each group.
   var groups: [String: Set<String>] = [:]
+  /// The recipients of the last message to each group: those of the next are most often the same.
+  var recipients: [String: [String]] = [:]
   /// Messages to groups that not all have.
   var groupLog = GroupLog()
   /// Receipts that wait for senders who are away, and those that were forgotten.
-  var owedReceipts = 0
+  var pendingReceiptCount = 0
   var droppedReceipts: UInt64 = 0
   /// Bytes of large messages that have not come in full.
   var incomingBytes = 0

@@ -1,7 +1,7 @@
 /// Why a message will not arrive.
 public enum FailureReason: UInt16, Sendable, CaseIterable, BitwiseCopyable, CustomStringConvertible {
   /// It names neither a user nor a group.
-  case namesNobody = 1
+  case noRecipient = 1
   /// The server does not know the user.
   case unknownUser = 2
   /// As much waits for the recipient as the server keeps.
@@ -30,7 +30,7 @@ public enum FailureReason: UInt16, Sendable, CaseIterable, BitwiseCopyable, Cust
   /// The reason in words.
   public var description: String {
     switch self {
-    case .namesNobody: "no recipient"
+    case .noRecipient: "no recipient"
     case .unknownUser: "unknown user"
     case .mailboxFull: "mailbox full"
     case .tooLarge: "too large"

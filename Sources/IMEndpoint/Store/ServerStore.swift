@@ -128,6 +128,32 @@ public struct StoredReceipt: Hashable, Sendable {
   }
 }
 
+/// What is known of a message to a group until all have it and have read it, as a server's store keeps it.
+public struct StoredGroupMessage: Hashable, Sendable {
+  /// The number of the first of its letters; those of the other members follow.
+  public var first: UInt64
+  /// The key of the sender's device.
+  public var key: [UInt8]
+  /// The group.
+  public var group: String
+  /// The message's number in it.
+  public var number: UInt64
+  /// The members that it went to, in the order of their letters.
+  public var members: [String]
+  /// Members of whom no device has it.
+  public var undelivered: Int
+  /// A bit for each member who has read it.
+  public var readers: [UInt64]
+
+  /// A message of its parts.
+  public init(
+    first: UInt64, key: [UInt8], group: String, number: UInt64, members: [String], undelivered: Int, readers: [UInt64]
+  ) {
+    (self.first, self.key, self.group, self.number) = (first, key, group, number)
+    (self.members, self.undelivered, self.readers) = (members, undelivered, readers)
+  }
+}
+
 /// What a server wants kept. A store does what it is told in order, all of one turn or nothing, and says so with
 /// `ServerCore.stored(at:)`; before that nothing of it is acknowledged.
 public enum StoreOperation: Hashable, Sendable {
@@ -148,7 +174,13 @@ public enum StoreOperation: Hashable, Sendable {
   /// A user has joined a group, or left it.
   case member(group: String, user: String, isMember: Bool)
   /// A receipt waits for its sender, or does not any more.
-  case receipt(StoredReceipt, isOwed: Bool)
+  case receipt(StoredReceipt, isPending: Bool)
+  /// A message to a group was taken in.
+  case groupMessage(StoredGroupMessage)
+  /// More members have it, or have read it.
+  case groupProgress(UInt64, undelivered: Int, readers: [UInt64])
+  /// Nothing more is to be told of a message to a group.
+  case groupForgotten(UInt64)
 }
 
 /// All that a store has kept.
@@ -165,6 +197,8 @@ public struct StoredState: Sendable {
   public var members: [(group: String, user: String)] = []
   /// Receipts that wait for their senders.
   public var receipts: [StoredReceipt] = []
+  /// Messages to groups of which not all has been told.
+  public var groupMessages: [StoredGroupMessage] = []
 
   /// Nothing.
   public init() {}

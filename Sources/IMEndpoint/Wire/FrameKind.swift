@@ -1,4 +1,4 @@
-/// What a frame is for: the header's type. Values that nobody has named yet are kept as they came.
+/// What a frame is for: the header's type. Values without a name are kept as they came.
 @frozen
 public struct FrameKind: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
   /// The number on the wire.

@@ -1,4 +1,4 @@
-/// The tag of a value in a body. Values that nobody has named yet are kept as they came.
+/// The tag of a value in a body. Values without a name are kept as they came.
 @frozen
 public struct Tag: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
   /// The number on the wire.
@@ -17,9 +17,9 @@ public struct Tag: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
   public static let group = Tag(rawValue: 0x0011)
   /// The offer of a file: its name and size, without its bytes.
   public static let fileTransfer = Tag(rawValue: 0x0012)
-  /// Whether somebody is there.
+  /// Whether a user is there.
   public static let userStatus = Tag(rawValue: 0x0020)
-  /// Whether somebody is typing.
+  /// Whether a user is typing.
   public static let typing = Tag(rawValue: 0x0021)
   /// Text in UTF-8.
   public static let text = Tag(rawValue: 0x1001)
