@@ -53,7 +53,7 @@ public final class Client: Sendable {
   public func send(_ message: Message, priority: Priority = .normal, in kind: SessionKind = .chat)
     async throws(SendError) -> SentMessage
   {
-    try await thread.perform { $0.send(message, priority, kind) }.get()
+    try await thread.perform { $0.send(message, nil, priority, kind) }.get()
   }
 
   /// Takes a message whose file, image, sound or film is read from a file as it goes: at most 4 GiB. The bytes in the message itself
