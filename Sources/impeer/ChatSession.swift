@@ -375,7 +375,7 @@ final class ChatSession: Watcher {
 
   private func save(_ media: MessageContent.Media, _ stored: StoredContent?, in folder: String) throws(Complaint) {
     guard let stored, let bodies else { return try SharedFile.save(media.bytes, as: media.name, in: folder) }
-    bodies.release(stored.body)
     try SharedFile.keep(bodies.path(of: stored.body), as: media.name, in: folder)
+    bodies.release(stored.body)
   }
 }

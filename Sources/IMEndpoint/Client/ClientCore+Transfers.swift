@@ -11,6 +11,10 @@ extension ClientCore {
         let transfer = IncomingTransfer(record: record, body: body, name: &name, owner: &owner),
         owner == configuration.identity.bytes
       else { continue }
+      guard bodies.reader(of: body) != nil else {
+        bodies.remove(body)
+        continue
+      }
       partial[name] = transfer
     }
   }
@@ -55,7 +59,7 @@ extension ClientCore {
       switch message {
       case .bytes(let bytes): if isFirst { arrived(whole, bytes.span.bytes, place, on: link, at: now) }
       case .stored(let stored):
-        bodies?.note(nil, of: stored.body)
+        // Its record stays until the application has it: the next process would go on with it.
         guard isFirst, isAsSent(stored) else {
           bodies?.remove(stored.body)
           if isFirst { tell(.damagedContent(name, sessions[place].id)) }
@@ -89,9 +93,10 @@ extension ClientCore {
   private func isAsSent(_ stored: IncomingTransfer.Stored) -> Bool {
     guard let reader = bodies?.reader(of: stored.body), reader.byteCount == stored.content.count else { return false }
     let head = stored.head
-    guard let range = TLV.value(of: .digest, in: head.span.bytes), range.count == 32, let digest = reader.digest()
-    else { return true }
-    return digest == Array(head[range])
+    guard reader.hasDigest, let range = TLV.value(of: .digest, in: head.span.bytes), range.count == 32 else {
+      return true
+    }
+    return reader.digest() == Array(head[range])
   }
 
   // MARK: going
@@ -141,10 +146,12 @@ extension ClientCore {
     var source = BodySource(head)
     source.append(content, 0..<content.byteCount)
     source.append(tail)
-    var digest: [UInt8] = []
-    TLV.append(head: .digest, count: 32, to: &digest)
-    source.append(digest)
-    source.append(digestOf: content)
+    if content.hasDigest {
+      var digest: [UInt8] = []
+      TLV.append(head: .digest, count: 32, to: &digest)
+      source.append(digest)
+      source.append(digestOf: content)
+    }
     let id = MessageID(rawValue: nextMessage)
     let message = QueuedMessage(
       id: id, kind: .data, category: category, priority: priority, body: [], acceptedAt: now)

@@ -1,7 +1,7 @@
 /// Which bytes of a body have arrived: ranges in their order, none of which touch.
 struct ByteRanges: Hashable, Sendable {
   /// Ranges of one body; a peer that leaves more gaps is refused.
-  static var most: Int { 4_096 }
+  static var most: Int { 1_024 }
 
   private(set) var all: [Range<Int>] = []
   /// Bytes in all ranges.

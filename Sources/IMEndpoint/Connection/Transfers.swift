@@ -237,6 +237,15 @@ struct Transfers: Sendable {
     incomingBytes += transfer.byteCount
   }
 
+  /// Forgets a transfer that there is no room for; what comes of it yet is refused.
+  /// - Returns: the name of what a store has of it.
+  mutating func drop(_ name: UInt64) -> UInt64? {
+    finish(name, isRefused: true)
+    guard let transfer = incoming.removeValue(forKey: name) else { return nil }
+    incomingBytes -= transfer.byteCount
+    return transfer.stored?.body
+  }
+
   /// Takes out what a store has of messages that are not whole, for another session.
   mutating func takeStored() -> [UInt64: IncomingTransfer] {
     let stored = incoming.filter { $0.value.stored != nil }

@@ -43,6 +43,8 @@ extension ServerCore {
 
   /// What `takeOperations` gave is kept: messages that waited for that are acknowledged.
   public mutating func stored(at now: Moment) {
+    for body in wholeBodies { bodies?.note(nil, of: body) }
+    wholeBodies = []
     for body in unusedBodies { bodies?.remove(body) }
     unusedBodies = []
     guard !unstored.isEmpty else { return }

@@ -34,8 +34,16 @@ extension ServerCore {
       let reason = begin(piece, body.extracting(piece.bytes), place)
     {
       undeliverable += 1
+      withhold(body.extracting(piece.bytes).withUnsafeBytes { [UInt8]($0) }, of: Int(sessions[place].device))
       sessions[place].traffic.transfers.finish(piece.name, isRefused: true)
       refuse(header.sequence, reason, place, on: link, at: now)
+      return true
+    }
+    if keepsTransfers, !hasRoom(for: piece.bytes.count, place) {
+      let before = sessions[place].traffic.transfers.incomingBytes
+      if let stored = sessions[place].traffic.transfers.drop(piece.name) { bodies?.remove(stored) }
+      incomingBytes += sessions[place].traffic.transfers.incomingBytes - before
+      refuse(header.sequence, .mailboxFull, place, on: link, at: now)
       return true
     }
     let before = sessions[place].traffic.transfers.incomingBytes
@@ -52,23 +60,30 @@ extension ServerCore {
     case .waits: note(piece.name, place)
     case .known: acknowledge(header.sequence, of: place, cameOn: link, at: now)
     case .taken:
-      guard incomingBytes <= mostIncomingBytes else {
-        refuse(header.sequence, .mailboxFull, place, on: link, at: now)
-        break
-      }
       note(piece.name, place)
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
-    case .refused: refuse(header.sequence, .tooLarge, place, on: link, at: now)
+    case .refused:
+      let isLong = piece.size > longestBody
+      refuse(header.sequence, isLong ? .tooLarge : .mailboxFull, place, on: link, at: now)
     case .whole(let whole, let message):
       if whole.sequence != header.sequence { acknowledge(header.sequence, of: place, cameOn: link, at: now) }
       switch message {
       case .bytes(let bytes): self.message(whole, bytes.span.bytes, place, on: link, at: now)
       case .stored(let stored):
-        bodies?.note(nil, of: stored.body)
+        // What notes what has come is needed until the letter is kept.
+        if configuration.isDurable { wholeBodies.append(stored.body) } else { bodies?.note(nil, of: stored.body) }
         self.message(whole, stored, place, on: link, at: now)
       }
     }
     return true
+  }
+
+  /// Whether so many bytes more of messages that are not whole may be here, of all clients and of this one.
+  private func hasRoom(for count: Int, _ place: Int) -> Bool {
+    guard incomingBytes + count <= mostIncomingBytes else { return false }
+    guard configuration.service == .forward else { return true }
+    let own = sessions[place].traffic.transfers.incomingBytes + devices[Int(sessions[place].device)].stored
+    return own + count <= max(configuration.mailboxes.sender, longestBody)
   }
 
   /// The first piece of a transfer that this session does not know: what was there before goes on.
@@ -137,7 +152,8 @@ extension ServerCore {
     guard let bodies else { return }
     for (body, record) in bodies.records() {
       var (name, owner): (UInt64, [UInt8]) = (0, [])
-      guard bodyUses[body] == nil,
+      // A letter has it by now, or its bytes are gone.
+      guard bodyUses[body] == nil, bodies.reader(of: body) != nil,
         let transfer = IncomingTransfer(record: record, body: body, name: &name, owner: &owner)
       else {
         bodies.note(nil, of: body)

@@ -14,6 +14,8 @@ public struct ServerCore: EndpointCore, Sendable {
   /// Keeps large messages outside of memory, where the service is `forward`: `FileBodies`. Without a store they are assembled in
   /// memory, within `ServerConfiguration.maximumIncomingTotal`. To be set before `restore`, and before anything else.
   public var bodies: (any BodyStore)?
+  /// Bodies that are whole, until their letters are kept.
+  var wholeBodies: [UInt64] = []
   /// How many letters each body in the store is of, and bodies that are of none any more.
   var bodyUses: [UInt64: Int] = [:]
   var unusedBodies: [UInt64] = []

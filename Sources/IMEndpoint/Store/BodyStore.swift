@@ -6,8 +6,15 @@ public protocol BodyReader: AnyObject, Sendable {
   var byteCount: Int { get }
   /// `count` bytes from `offset`; `nil` when they cannot be read any more.
   func read(at offset: Int, count: Int) -> [UInt8]?
-  /// The SHA-256 of all bytes, 32 bytes; `nil` when they cannot be read, or the reader computes none.
+  /// Whether it computes a digest: by default it does.
+  var hasDigest: Bool { get }
+  /// The SHA-256 of all bytes, 32 bytes; `nil` when they cannot be read.
   func digest() -> [UInt8]?
+}
+
+extension BodyReader {
+  /// See `BodyReader`.
+  public var hasDigest: Bool { true }
 }
 
 /// Keeps large bodies that arrive in pieces, outside of memory.

@@ -135,9 +135,10 @@ public final class FileBodies: BodyStore, @unchecked Sendable {
     if keepsRecords { unlink(path(body, ".have")) }
   }
 
-  /// Lets go of a body that the application has taken: its file is not this store's any more.
+  /// Lets go of a body whose file the application has taken, and forgets its record.
   public func release(_ body: UInt64) {
     if let open = files.removeValue(forKey: body) { close(open.file) }
+    if keepsRecords { unlink(path(body, ".have")) }
   }
 
   /// Returns when a body is on the disk; false where that failed.
