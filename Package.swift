@@ -89,7 +89,8 @@ let package = Package(
       name: "CCrypto", pkgConfig: "libcrypto",
       providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
-    room("IMWire", [], isQuick: true),
+    // No unsafe flags: a product that other packages depend on by version reaches it.
+    room("IMWire", []),
     room("IMTLS", ["IMWire", "CCrypto"], isQuick: true),
     room("IMTerminal", []),
     room("IMCapture", ["IMWire", "CPcap", "CSandbox", "CZlib"]),

@@ -54,6 +54,12 @@ public final class SQLiteMailbox {
     for statement in Self.tables { try execute(statement) }
     // Version 1 did not know for whom a sender's own copy is.
     if version == 1 { try execute("ALTER TABLE letter ADD COLUMN own INTEGER NOT NULL DEFAULT 0") }
+    // Version 2 had all bodies in the table, and identities of those alone that it waited for.
+    if version == 1 || version == 2 {
+      try execute("ALTER TABLE letter ADD COLUMN content INTEGER")
+      try execute("ALTER TABLE letter ADD COLUMN parts BLOB")
+      try execute("ALTER TABLE number ADD COLUMN identity BLOB")
+    }
     for statement in Self.closing { try execute(statement) }
   }
 
@@ -64,7 +70,7 @@ public final class SQLiteMailbox {
   }
 
   /// The version of the tables.
-  private static let version: UInt64 = 2
+  private static let version: UInt64 = 3
 
   deinit {
     for statement in statements.values { sqlite3_finalize(statement) }
@@ -84,7 +90,7 @@ public final class SQLiteMailbox {
     CREATE TABLE IF NOT EXISTS letter(
       id INTEGER PRIMARY KEY, user TEXT NOT NULL, category INTEGER NOT NULL, compressed INTEGER NOT NULL,
       delivered INTEGER NOT NULL, sender BLOB NOT NULL, body BLOB NOT NULL,
-      own INTEGER NOT NULL DEFAULT 0)
+      own INTEGER NOT NULL DEFAULT 0, content INTEGER, parts BLOB)
     """,
     """
     CREATE TABLE IF NOT EXISTS device(
@@ -95,13 +101,18 @@ public final class SQLiteMailbox {
     """
     CREATE TABLE IF NOT EXISTS number(
       device BLOB, conversation TEXT, isGroup INTEGER, lane INTEGER, floor INTEGER NOT NULL, others BLOB NOT NULL,
-      seen INTEGER NOT NULL, PRIMARY KEY(device, conversation, isGroup, lane)) WITHOUT ROWID
+      seen INTEGER NOT NULL, identity BLOB, PRIMARY KEY(device, conversation, isGroup, lane)) WITHOUT ROWID
     """,
     "CREATE TABLE IF NOT EXISTS member(groupName TEXT, user TEXT, PRIMARY KEY(groupName, user)) WITHOUT ROWID",
     """
     CREATE TABLE IF NOT EXISTS receipt(
       device BLOB, conversation TEXT, isGroup INTEGER, number INTEGER, isRead INTEGER,
       PRIMARY KEY(device, conversation, isGroup, number, isRead)) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS groupMessage(
+      first INTEGER PRIMARY KEY, device BLOB NOT NULL, groupName TEXT NOT NULL, number INTEGER NOT NULL,
+      members TEXT NOT NULL, undelivered INTEGER NOT NULL, readers BLOB NOT NULL)
     """,
   ]
 
@@ -110,7 +121,7 @@ public final class SQLiteMailbox {
     """
     DELETE FROM number WHERE seen < unixepoch() - 86400 AND NOT EXISTS (SELECT 1 FROM device WHERE key = number.device)
     """,
-    "PRAGMA user_version=2", "COMMIT",
+    "PRAGMA user_version=3", "COMMIT",
   ]
 
   // MARK: writing
@@ -132,10 +143,11 @@ public final class SQLiteMailbox {
     switch operation {
     case .put(let letter):
       try run(
-        "INSERT OR REPLACE INTO letter VALUES(?, ?, ?, ?, ?, ?, ?, ?)", .number(letter.id), .text(letter.user),
+        "INSERT OR REPLACE INTO letter VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", .number(letter.id), .text(letter.user),
         .number(UInt64(letter.category.rawValue)), .number(letter.isCompressed ? 1 : 0),
         .number(letter.isDelivered ? 1 : 0), .bytes(letter.sender), .bytes(letter.body),
-        .number(letter.skipsSender ? 1 : 0))
+        .number(letter.skipsSender ? 1 : 0), letter.content.map { .number($0.body) } ?? .nothing,
+        letter.content.map { .bytes(Self.encoded($0.parts)) } ?? .nothing)
     case .delivered(let id): try run("UPDATE letter SET delivered = 1 WHERE id = ?", .number(id))
     case .took(let id, let key): try run("INSERT OR IGNORE INTO taken VALUES(?, ?)", .number(id), .bytes(key))
     case .removed(let id):
@@ -149,25 +161,36 @@ public final class SQLiteMailbox {
       try run("DELETE FROM device WHERE key = ?", .bytes(key))
       try run("DELETE FROM taken WHERE device = ?", .bytes(key))
       try run("DELETE FROM receipt WHERE device = ?", .bytes(key))
-    case .receipt(let receipt, let isOwed):
+    case .receipt(let receipt, let isPending):
       let statement =
-        isOwed
+        isPending
         ? "INSERT OR IGNORE INTO receipt VALUES(?, ?, ?, ?, ?)"
         : "DELETE FROM receipt WHERE device = ? AND conversation = ? AND isGroup = ? AND number = ? AND isRead = ?"
       try run(
         statement, .bytes(receipt.key), .text(receipt.conversation), .number(receipt.isGroup ? 1 : 0),
         .number(receipt.number), .number(receipt.isRead ? 1 : 0))
+    case .groupMessage(let message):
+      // No name has a zero in it that a length would not tell apart.
+      let members = message.members.map { "\($0.utf8.count):\($0)" }.joined()
+      try run(
+        "INSERT OR REPLACE INTO groupMessage VALUES(?, ?, ?, ?, ?, ?, ?)", .number(message.first), .bytes(message.key),
+        .text(message.group), .number(message.number), .text(members), .number(UInt64(clamping: message.undelivered)),
+        .bytes(Self.encoded(message.readers)))
+    case .groupProgress(let first, let undelivered, let readers):
+      try run(
+        "UPDATE groupMessage SET undelivered = ?, readers = ? WHERE first = ?", .number(UInt64(clamping: undelivered)),
+        .bytes(Self.encoded(readers)), .number(first))
+    case .groupForgotten(let first): try run("DELETE FROM groupMessage WHERE first = ?", .number(first))
     case .member(let group, let user, let isMember):
       let statement =
         isMember ? "INSERT OR IGNORE INTO member VALUES(?, ?)" : "DELETE FROM member WHERE groupName = ? AND user = ?"
       try run(statement, .text(group), .text(user))
     case .numbers(let numbers):
-      let others = numbers.others.flatMap { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - $0 * 8)) }
-      }
+      let others = Self.encoded(numbers.others)
       try run(
-        "INSERT OR REPLACE INTO number VALUES(?, ?, ?, ?, ?, ?, unixepoch())", .bytes(numbers.key),
+        "INSERT OR REPLACE INTO number VALUES(?, ?, ?, ?, ?, ?, unixepoch(), ?)", .bytes(numbers.key),
         .text(numbers.conversation), .number(numbers.isGroup ? 1 : 0), .number(UInt64(numbers.lane)),
-        .number(numbers.floor), .bytes(others))
+        .number(numbers.floor), .bytes(others), .bytes(numbers.identity))
     }
   }
 
@@ -176,12 +199,15 @@ public final class SQLiteMailbox {
   /// All that was kept.
   public func load() throws(MailboxError) -> StoredState {
     var state = StoredState()
-    try rows("SELECT id, user, category, compressed, delivered, sender, body, own FROM letter ORDER BY id") { row in
+    try rows(
+      "SELECT id, user, category, compressed, delivered, sender, body, own, content, parts FROM letter ORDER BY id"
+    ) { row in
       state.letters.append(
         StoredLetter(
           id: row.number(0), user: row.text(1), body: row.bytes(6), isCompressed: row.number(3) != 0,
           category: SequenceCategory(rawValue: UInt8(truncatingIfNeeded: row.number(2))) ?? .normal,
-          sender: row.bytes(5), isDelivered: row.number(4) != 0, skipsSender: row.number(7) != 0))
+          sender: row.bytes(5), isDelivered: row.number(4) != 0, skipsSender: row.number(7) != 0,
+          content: row.isNothing(8) ? nil : StoredParts(body: row.number(8), parts: Self.parts(row.bytes(9)))))
     }
     try rows("SELECT key, identity, user, expiry, joined FROM device") { row in
       state.devices.append(
@@ -192,15 +218,13 @@ public final class SQLiteMailbox {
     try rows("SELECT letter, device FROM taken ORDER BY letter") { row in
       state.taken.append((row.number(0), row.bytes(1)))
     }
-    try rows("SELECT device, conversation, isGroup, lane, floor, others FROM number") { row in
+    try rows("SELECT device, conversation, isGroup, lane, floor, others, identity FROM number") { row in
       let others = row.bytes(5)
       state.numbers.append(
         StoredNumbers(
           key: row.bytes(0), conversation: row.text(1), isGroup: row.number(2) != 0,
-          lane: UInt8(truncatingIfNeeded: row.number(3)), floor: row.number(4),
-          others: stride(from: 0, to: others.count - 7, by: 8).map { start in
-            others[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }
-          }))
+          lane: UInt8(truncatingIfNeeded: row.number(3)), floor: row.number(4), others: Self.numbers(others),
+          identity: row.bytes(6)))
     }
     try rows("SELECT groupName, user FROM member") { row in state.members.append((row.text(0), row.text(1))) }
     try rows("SELECT device, conversation, isGroup, number, isRead FROM receipt ORDER BY number, isRead") { row in
@@ -209,12 +233,59 @@ public final class SQLiteMailbox {
           key: row.bytes(0), conversation: row.text(1), isGroup: row.number(2) != 0, number: row.number(3),
           isRead: row.number(4) != 0))
     }
+    try rows("SELECT first, device, groupName, number, members, undelivered, readers FROM groupMessage ORDER BY first")
+    {
+      row in
+      state.groupMessages.append(
+        StoredGroupMessage(
+          first: row.number(0), key: row.bytes(1), group: row.text(2), number: row.number(3),
+          members: Self.names(row.bytes(4)), undelivered: Int(clamping: row.number(5)),
+          readers: Self.numbers(row.bytes(6))))
+    }
     return state
   }
 
   // MARK: statements
 
+  /// Numbers of eight bytes each.
+  private static func encoded(_ numbers: [UInt64]) -> [UInt8] {
+    numbers.flatMap { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - $0 * 8)) } }
+  }
+
+  private static func numbers(_ bytes: [UInt8]) -> [UInt64] {
+    stride(from: 0, to: bytes.count - 7, by: 8).map { start in
+      bytes[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+  }
+
+  /// Where each part begins and ends.
+  private static func encoded(_ parts: [Range<Int>]) -> [UInt8] {
+    encoded(parts.flatMap { [UInt64(clamping: $0.lowerBound), UInt64(clamping: $0.upperBound)] })
+  }
+
+  private static func parts(_ bytes: [UInt8]) -> [Range<Int>] {
+    let ends = numbers(bytes)
+    return stride(from: 0, to: ends.count - 1, by: 2).compactMap { place in
+      let (first, end) = (ends[place], ends[place + 1])
+      return first <= end && end <= UInt64(Int.max) ? Int(first)..<Int(end) : nil
+    }
+  }
+
+  /// Names, before each of which are its length in digits and a colon.
+  private static func names(_ bytes: [UInt8]) -> [String] {
+    var (names, offset): ([String], Int) = ([], 0)
+    while let colon = bytes[offset...].firstIndex(of: UInt8(ascii: ":")),
+      let count = Int(String(decoding: bytes[offset..<colon], as: UTF8.self)), count >= 0,
+      count <= bytes.count - colon - 1
+    {
+      names.append(String(decoding: bytes[colon + 1..<colon + 1 + count], as: UTF8.self))
+      offset = colon + 1 + count
+    }
+    return names
+  }
+
   private enum Value {
+    case nothing
     case number(UInt64)
     case text(String)
     case bytes([UInt8])
@@ -225,6 +296,8 @@ public final class SQLiteMailbox {
     let statement: OpaquePointer
 
     func number(_ column: Int32) -> UInt64 { UInt64(bitPattern: sqlite3_column_int64(statement, column)) }
+
+    func isNothing(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
 
     func bytes(_ column: Int32) -> [UInt8] {
       let first = sqlite3_column_blob(statement, column)
@@ -267,6 +340,7 @@ public final class SQLiteMailbox {
     let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     let status: Int32
     switch value {
+    case .nothing: status = sqlite3_bind_null(statement, index)
     case .number(let number): status = sqlite3_bind_int64(statement, index, Int64(bitPattern: number))
     case .text(var text):
       status = text.withUTF8 { bytes in

@@ -12,6 +12,8 @@ final class ChatSession: Watcher {
   private let saves: String?
   private let ledger: Ledger?
   private let store: FileStore?
+  /// Where files are that come, until they are whole.
+  private let bodies: FileBodies?
   private var storeProblem: StoreError?
   private var view: ChatView
   private var watch = EventLoop.Watch.none
@@ -42,6 +44,12 @@ final class ChatSession: Watcher {
     ledger = if let path = options.ledger { try Ledger(path) } else { nil }
     do throws(StoreError) {
       store = if let folder = options.state { try FileStore(folder: folder) } else { nil }
+      bodies =
+        if let folder = options.save {
+          try FileBodies(folder: folder, keepsRecords: store != nil, computesDigests: true)
+        } else {
+          nil
+        }
     } catch {
       throw Complaint(error.description, .cannotCreate)
     }
@@ -54,10 +62,15 @@ final class ChatSession: Watcher {
       configuration.isKept = true
       configuration.expiry = .seconds(30 * 86_400)
     }
+    configuration.reportsTransfers = true
     do throws(TransportError) {
       loop = try EventLoop()
       transport = LinuxTransport(ClientCore(configuration), loop: loop, tls: tls)
-      session = transport.update { $0.addSession(at: $1) }
+      let bodies = bodies
+      session = transport.update { core, now in
+        core.bodies = bodies
+        return core.addSession(at: now)
+      }
       try transport.watchPath(to: server)
     } catch {
       throw Complaint(error.description, .system)
@@ -105,7 +118,15 @@ final class ChatSession: Watcher {
   private func restore() {
     guard let store else { return }
     transport.update { core, now in
-      for (message, id) in core.restore(store.state, in: session, at: now) {
+      let restored = core.restore(store.state, in: session, at: now) { file in
+        guard let reader = try? FileReader(file.path), reader.modified == file.modified else { return nil }
+        return reader
+      }
+      for (message, id) in restored {
+        if let file = message.file {
+          messages[id] = view.sent("sent \(SharedFile.name(file.path)) (\(file.byteCount) bytes)")
+          continue
+        }
         guard case .text(let text)? = (try? Message(decoding: message.body))?.content else { continue }
         messages[id] = view.sent(text)
       }
@@ -223,36 +244,52 @@ final class ChatSession: Watcher {
       view.note("left \(group)")
       return true
     }
-    let isFile = line.hasPrefix("/send ")
-    guard let message = isFile ? file(String(line.dropFirst(6))) : message(.text(line)) else { return true }
+    if line.hasPrefix("/send ") { return sendFile(String(line.dropFirst(6))) }
+    let message = message(.text(line))
     let sent = transport.update { core, now in
       let id = try? core.send(message, in: session, at: now)
       keep(&core)
       return id
     }
     guard let id = sent else { return false }
-    if case .file(let media) = message.content {
-      messages[id] = view.sent("sent \(media.name ?? "a file") (\(media.bytes.count) bytes)")
-    } else {
-      messages[id] = view.sent(line)
+    messages[id] = view.sent(line)
+    return true
+  }
+
+  /// Sends a file, which is read as it goes; a note says where it cannot be. False when too much waits.
+  private func sendFile(_ path: String) -> Bool {
+    let file: FileReader
+    do throws(Complaint) { file = try SharedFile.open(path) } catch {
+      hasFailed = true
+      view.note(error.message)
+      return true
     }
+    let name = SharedFile.name(path)
+    var message = message(.file(.init([], name: name)))
+    let sent: MessageID?
+    if file.byteCount > 32 << 10 {
+      let stored = StoredFile(
+        path: SharedFile.absolute(path), byteCount: file.byteCount, modified: file.modified)
+      sent = transport.update { core, now in
+        let id = try? core.send(message, content: file, file: stored, in: session, at: now)
+        keep(&core)
+        return id
+      }
+    } else {
+      message.content = .file(.init(file.read(at: 0, count: file.byteCount) ?? [], name: name))
+      sent = transport.update { core, now in
+        let id = try? core.send(message, in: session, at: now)
+        keep(&core)
+        return id
+      }
+    }
+    guard let id = sent else { return false }
+    messages[id] = view.sent("sent \(name) (\(file.byteCount) bytes)")
     return true
   }
 
   private func message(_ content: MessageContent) -> Message {
     group.map { Message(content, group: $0) } ?? Message(content, to: peer)
-  }
-
-  /// A file as a message; nil, with a note, where it cannot be read or is too long.
-  private func file(_ path: String) -> Message? {
-    do throws(Complaint) {
-      let bytes = try SharedFile.read(path)
-      return message(.file(.init(bytes, name: SharedFile.name(path))))
-    } catch {
-      hasFailed = true
-      view.note(error.message)
-      return nil
-    }
   }
 
   /// The queue has room again.
@@ -291,6 +328,11 @@ final class ChatSession: Watcher {
         let number = receipt.number & (1 << 56 - 1)
         view.note("message \(number) to \(inbox.conversation(of: receipt)), from before: \(receipt.state)")
       case .room: hasRoom = true
+      case .sending(let id, _, let progress): if let place = messages[id] { view.progress(place, progress) }
+      case .receiving(let name, _, let progress): view.progress(of: name, progress)
+      case .damagedContent(let name, _):
+        view.finished(name)
+        view.note("a file came damaged and was left out")
       default: break
       }
     }
@@ -319,13 +361,21 @@ final class ChatSession: Watcher {
     case .location(let place): view.came(sender, "is at \(place.name ?? "a place without a name")")
     case .image(let media), .audio(let media), .video(let media), .file(let media):
       if let saves {
-        do throws(Complaint) { try SharedFile.save(media.bytes, as: media.name, in: saves) } catch {
+        do throws(Complaint) { try save(media, message.stored, in: saves) } catch {
           view.note(error.message)
         }
       }
-      view.reported(sender, "sent \(media.name ?? "a file") (\(media.bytes.count) bytes)")
+      if let stored = message.stored { view.finished(stored.body) }
+      let count = message.stored?.byteCount ?? media.bytes.count
+      view.reported(sender, "sent \(media.name ?? "a file") (\(count) bytes)")
       try? core.markRead(message.sequence, in: session, origin: message.origin, group: content.group, at: now)
     default: break
     }
+  }
+
+  private func save(_ media: MessageContent.Media, _ stored: StoredContent?, in folder: String) throws(Complaint) {
+    guard let stored, let bodies else { return try SharedFile.save(media.bytes, as: media.name, in: folder) }
+    try SharedFile.keep(bodies.path(of: stored.body), as: media.name, in: folder)
+    bodies.release(stored.body)
   }
 }

@@ -8,6 +8,8 @@ struct ChatView {
     /// The state of a message of one's own, and why it has failed.
     var state: MessageState?
     var reason: FailureReason?
+    /// How far a large message is.
+    var progress: TransferProgress?
   }
 
   /// Whether both ends of this are a person's.
@@ -18,6 +20,9 @@ struct ChatView {
   private var saved = termios()
   private var connection = "connecting"
   private var isDirty = true
+  /// Large messages that come, by the names of their transfers, and the quarters that were told without a terminal.
+  private var coming: [UInt64: TransferProgress] = [:]
+  private var quarters: [UInt64: Int] = [:]
   /// The size that the screen was drawn for.
   private var shown: (rows: UInt16, columns: UInt16) = (0, 0)
   /// What is being typed.
@@ -82,6 +87,49 @@ struct ChatView {
     }
   }
 
+  /// So much of a large message of one's own is at the server.
+  mutating func progress(_ place: Int, _ progress: TransferProgress) {
+    guard place < entries.count else { return }
+    entries[place].progress = progress.byteCount < progress.total ? progress : nil
+    isDirty = true
+    if isNews(UInt64(place), progress) { say("[sending \(Self.percent(progress)) %] \(entries[place].text)\n") }
+  }
+
+  /// So much of a large message that comes is here.
+  mutating func progress(of name: UInt64, _ progress: TransferProgress) {
+    coming[name] = progress
+    isDirty = true
+    if isNews(~name, progress) { say("[receiving \(Self.percent(progress)) %]\n") }
+  }
+
+  /// A large message is here, or will not come.
+  mutating func finished(_ name: UInt64) {
+    coming[name] = nil
+    quarters[~name] = nil
+    isDirty = true
+  }
+
+  /// Without a terminal each quarter is told, of what takes a while.
+  private mutating func isNews(_ name: UInt64, _ progress: TransferProgress) -> Bool {
+    guard !isTerminal, progress.total >= 1 << 20, progress.byteCount < progress.total else { return false }
+    let quarter = Self.percent(progress) / 25
+    guard quarter > quarters[name] ?? 0 else { return false }
+    quarters[name] = quarter
+    return true
+  }
+
+  private static func percent(_ progress: TransferProgress) -> Int {
+    Int(Double(progress.byteCount) / Double(max(1, progress.total)) * 100)
+  }
+
+  /// A bar of 20 columns, and the share in words.
+  private static func bar(_ progress: TransferProgress) -> String {
+    let percent = percent(progress)
+    let full = min(20, max(0, percent / 5))
+    return String(repeating: "█", count: full) + String(repeating: "░", count: 20 - full)
+      + " \(percent) % of \(max(1, progress.total >> 20)) MiB"
+  }
+
   /// The connection has come to another state.
   mutating func state(_ state: ConnectionState, _ reason: DisconnectReason?) {
     connection = "\(state)" + (reason.map { " (\($0))" } ?? "")
@@ -135,6 +183,9 @@ struct ChatView {
     for entry in entries.reversed() where lines.count < rows - 3 {
       lines = TerminalText.wrapped(line(entry), columns) + lines
     }
+    for name in coming.keys.sorted() {
+      if let progress = coming[name] { lines.append("receiving " + Self.bar(progress)) }
+    }
     lines = lines.suffix(rows - 3)
     for line in lines { screen += line + "\u{1b}[K\r\n" }
     for _ in lines.count..<rows - 3 { screen += "\u{1b}[K\r\n" }
@@ -144,7 +195,8 @@ struct ChatView {
   }
 
   private func line(_ entry: Entry) -> String {
-    entry.text + (entry.state.map { "  " + Self.sign($0) } ?? "") + (entry.reason.map { " \($0)" } ?? "")
+    entry.text + (entry.progress.map { "  " + Self.bar($0) } ?? "") + (entry.state.map { "  " + Self.sign($0) } ?? "")
+      + (entry.reason.map { " \($0)" } ?? "")
   }
 
   private static func sign(_ state: MessageState) -> String {

@@ -17,7 +17,7 @@ struct Fault: Equatable {
     case duplicate
     /// After so many frames a connection is closed.
     case close
-    /// Connections on which nothing passed for so many seconds are forgotten, as a NAT does: nobody is told.
+    /// Connections on which nothing passed for so many seconds are forgotten, as a NAT does: no end is told.
     case nat
 
     /// The number that is meant without one.

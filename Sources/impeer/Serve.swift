@@ -100,7 +100,10 @@ struct Serve: Command {
     if quirks == .seed { configuration.speech = .seed }
     faults.apply(to: &configuration)
     configuration.mailboxes = MailboxLimits(
-      letters: mailbox.letters, bytes: mailbox.bytes.bytes, total: mailboxTotal.bytes)
+      letters: mailbox.letters, bytes: mailbox.bytes.bytes, total: mailboxTotal.bytes,
+      sender: max(32 << 20, mailbox.bytes.bytes))
+    // Large bodies are on a disk: what a mailbox takes is the limit.
+    configuration.largestBody = Int(UInt32.max)
     configuration.tellsMessages = ledger != nil || !isSink
     configuration.reports = report.isWanted ? .all : []
     return configuration
@@ -139,7 +142,16 @@ struct Serve: Command {
     transport.tunesSockets = policy == .race && quirks == .none
     if let tokens { transport.update { core, _ in core.inner.authenticates = { tokens.admits($0) } } }
     let watcher = ServerWatcher(ledger, reporter)
-    if let store { transport.update { store.restore(&$0.inner, $1) } }
+    if let store {
+      transport.update { store.restore(&$0.inner, $1) }
+    } else {
+      do throws(StoreError) {
+        let bodies = try FileBodies(folder: nil, keepsRecords: false)
+        transport.update { core, _ in core.inner.bodies = bodies }
+      } catch {
+        throw TransportError("store", reason: error.description)
+      }
+    }
     transport.onTurn = { core, now in
       store?.keep(&core.inner, now)
       watcher.turn(&core.inner, now)

@@ -1,29 +1,24 @@
 import Glibc
+import IMEndpoint
 
 /// Files that people send one another.
 enum SharedFile {
-  /// The longest that is sent.
-  private static var limit: Int { 63 << 20 }
-
   /// The last part of a path.
   static func name(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 
-  /// The bytes of a file.
-  static func read(_ path: String) throws(Complaint) -> [UInt8] {
-    func problem() -> Complaint { Complaint("\(path): \(String(cString: strerror(errno)))", .noInput) }
-    let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw problem() }
-    defer { close(file) }
-    var bytes: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 1 << 16)
-    while true {
-      let count = Glibc.read(file, &piece, piece.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw problem() }
-      if count == 0 { return bytes }
-      bytes += piece[..<count]
-      guard bytes.count <= limit else { throw Complaint("\(path) is longer than \(limit >> 20) MiB", .data) }
-    }
+  /// Opens a file to be sent; it is read when its turn comes.
+  static func open(_ path: String) throws(Complaint) -> FileReader {
+    let file: FileReader
+    do throws(StoreError) { file = try FileReader(path) } catch { throw Complaint(error.description, .noInput) }
+    guard file.byteCount < Int(UInt32.max) - 65_536 else { throw Complaint("\(path) has 4 GiB or more", .data) }
+    return file
+  }
+
+  /// A path that means the same in every folder.
+  static func absolute(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(cString: real)
   }
 
   /// Keeps a file that came in a folder, which is made if need be: under the name that its sender gave it as far as that is
@@ -32,11 +27,9 @@ enum SharedFile {
     guard mkdir(folder, 0o755) == 0 || errno == EEXIST else {
       throw Complaint("make \(folder): \(String(cString: strerror(errno)))", .cannotCreate)
     }
-    let base = safe(name ?? "file")
-    for number in 1...1_000 {
-      let path = folder + "/" + (number == 1 ? base : "\(number)-\(base)")
-      let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
-      if file < 0, errno == EEXIST { continue }
+    try place(name, in: folder) { path throws(Complaint) in
+      let file = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+      if file < 0, errno == EEXIST { return false }
       guard file >= 0 else { throw Complaint("\(path): \(String(cString: strerror(errno)))", .cannotCreate) }
       defer { close(file) }
       var written = 0
@@ -46,8 +39,29 @@ enum SharedFile {
         guard count > 0 else { throw Complaint("\(path): \(String(cString: strerror(errno)))", .cannotCreate) }
         written += count
       }
-      return
+      return true
     }
+  }
+
+  /// Keeps a file that came and is in another place of this file system.
+  static func keep(_ part: String, as name: String?, in folder: String) throws(Complaint) {
+    try place(name, in: folder) { path throws(Complaint) in
+      guard link(part, path) != 0 else {
+        unlink(part)
+        chmod(path, 0o644)
+        return true
+      }
+      guard errno == EEXIST else { throw Complaint("\(path): \(String(cString: strerror(errno)))", .cannotCreate) }
+      return false
+    }
+  }
+
+  /// Finds a path that no file has; `make` says whether it made one there.
+  private static func place(_ name: String?, in folder: String, _ make: (String) throws(Complaint) -> Bool)
+    throws(Complaint)
+  {
+    let base = safe(name ?? "file")
+    for number in 1...1_000 where try make(folder + "/" + (number == 1 ? base : "\(number)-\(base)")) { return }
     throw Complaint("\(folder) has a thousand files of the name \(base)", .cannotCreate)
   }
 

@@ -74,7 +74,7 @@ final class StatusSocket: Watcher {
     }
   }
 
-  /// Answers nobody any more.
+  /// Answers no more.
   func stop() {
     loop.forget(watch)
     close(file)
@@ -88,7 +88,7 @@ final class StatusSocket: Watcher {
     }
   }
 
-  /// The text is shorter than what a socket takes at once, so nobody who does not read holds the server up.
+  /// The text is shorter than what a socket takes at once, so a peer that does not read does not hold the server up.
   private func tell(_ asking: Int32) {
     var text = snapshot().figures.map { "\($0.name) \($0.value)\n" }.joined()
     text.withUTF8 { _ = send(asking, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }

@@ -68,11 +68,11 @@ import Testing
     TLV.append(mixed + [0xf0, 0x04, 7], without: [.sender], to: &rest)
     #expect(rest == [9] + body([(.text, [2]), (.recipient, [3])]) + [0xf0, 0x04, 7])
     // A million of them, as many as a frame holds.
-    var many = body([(.recipient, Array("nobody".utf8))])
+    var many = body([(.recipient, Array("no one".utf8))])
     for _ in 0..<1_000_000 { TLV.append(.sender, [], to: &many) }
     rest = []
     TLV.append(many, without: [.sender], to: &rest)
-    #expect(rest == body([(.recipient, Array("nobody".utf8))]))
+    #expect(rest == body([(.recipient, Array("no one".utf8))]))
   }
 
   @Test func whoIsForgottenFirst() {
@@ -91,7 +91,7 @@ import Testing
     #expect(queue.count == 10)
   }
 
-  /// Who opens sessions by the thousand pushes out others that did the same, and nobody who has said something.
+  /// Who opens sessions by the thousand pushes out others that did the same, and none that has said something.
   @Test func sessionsThatWereUsedOutlastThoseThatWereNot() throws {
     var configuration = ServerConfiguration(seed: 1)
     configuration.maximumSessions = 100

@@ -56,19 +56,19 @@ import Testing
     #expect(client.connectionCount == 0 && server.connectionCount == 0)
   }
 
-  @Test func `nobody listening, a reset and an end in order are told apart`() throws {
+  @Test func `no listener, a reset and an end in order are told apart`() throws {
     let loop = try EventLoop()
     let server = LinuxTransport(EchoServerCore(closesAfter: 1), loop: loop)
     let at = try server.listen(at: Endpoint(address: Self.loopback, port: 0))
     let free = try Sockets.listen(at: Endpoint(address: Self.loopback, port: 0), backlog: 1)
-    let nobody = try #require(Sockets.local(free))
+    let unused = try #require(Sockets.local(free))
     close(free)
     let client = LinuxTransport(LineClientCore(), loop: loop)
     defer {
       client.shutDown()
       server.shutDown()
     }
-    client.update { core, _ in core.commands = [.open(LineClientCore.id, to: nobody, options: SocketOptions())] }
+    client.update { core, _ in core.commands = [.open(LineClientCore.id, to: unused, options: SocketOptions())] }
     #expect(try Self.turn(loop) { client.core.closed == [.refused] })
 
     client.update { core, _ in

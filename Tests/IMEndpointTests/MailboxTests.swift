@@ -148,7 +148,7 @@ import Testing
     talk.wait()
     #expect(ids.map { talk.last(ann.0, $0) } == [.failed, .failed])
     #expect(letters.map { talk.last(ann.0, $0) } == [.accepted, .accepted, .accepted, .failed, .failed])
-    #expect(talk.reasons == [.namesNobody, .unknownUser, .mailboxFull, .mailboxFull])
+    #expect(talk.reasons == [.noRecipient, .unknownUser, .mailboxFull, .mailboxFull])
     #expect(talk.simulation.clients[ann.0].waiting(in: ann.1) == (0, 0))
     let bob = try talk.come("bob")
     talk.wait()

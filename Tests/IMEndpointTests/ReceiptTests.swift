@@ -42,11 +42,11 @@ import Testing
     reads([1], talk)
     let bob = try talk.come("bob")
     talk.wait(3)
-    #expect(talk.heard[bob.0]?.count == 300 && talk.simulation.server.owedReceipts == 600)
+    #expect(talk.heard[bob.0]?.count == 300 && talk.simulation.server.pendingReceiptCount == 600)
     #expect(ids.allSatisfy { talk.last(ann.0, $0) == .accepted })
     try comeBack(ann, talk)
     #expect(ids.allSatisfy { talk.states[ann.0]?[$0]?.suffix(2) == [.delivered, .read] })
-    #expect(talk.simulation.server.owedReceipts == 0 && talk.simulation.server.receiptsLost == 0)
+    #expect(talk.simulation.server.pendingReceiptCount == 0 && talk.simulation.server.receiptsLost == 0)
   }
 
   /// Receipts name many messages, and are as long as it takes.
@@ -82,7 +82,7 @@ import Testing
     }
     talk.wait(2)
     #expect(earlier == ["2 bob 1 delivered"])
-    #expect(talk.simulation.server.owedReceipts == 0)
+    #expect(talk.simulation.server.pendingReceiptCount == 0)
   }
 
   @Test func tooManyAreCounted() throws {
@@ -93,11 +93,13 @@ import Testing
     leave(ann, talk)
     for number in 1...5_000 {
       let name = MessageName(conversation: "bob", isGroup: false, number: UInt64(number))
-      for _ in 0..<2 { talk.simulation.server.owe(SentFrom(id, name), isRead: false, at: talk.simulation.moment) }
+      for _ in 0..<2 {
+        talk.simulation.server.queueReceipt(SentFrom(id, name), isRead: false, at: talk.simulation.moment)
+      }
     }
-    #expect(talk.simulation.server.owedReceipts == ServerCore.mostOwed)
-    #expect(talk.simulation.server.receiptsLost == 5_000 - UInt64(ServerCore.mostOwed))
-    #expect(talk.simulation.server.devices[device].owed.all.first?.entry.name.number == 905)
+    #expect(talk.simulation.server.pendingReceiptCount == ServerCore.mostPendingReceipts)
+    #expect(talk.simulation.server.receiptsLost == 5_000 - UInt64(ServerCore.mostPendingReceipts))
+    #expect(talk.simulation.server.devices[device].pendingReceipts.all.first?.entry.name.number == 905)
   }
 
   @Test func theOldestMessagesToGroupsGoAndAreCounted() throws {
@@ -231,14 +233,14 @@ import Testing
       talk.simulation.settle(client: bob.0)
       talk.wait()
       #expect(talk.last(ann.0, first) == .read)
-      // Nobody says so of what was never sent to him.
+      // No receipt is accepted for what was never sent to him.
       var other = message
       other.origin?.number = 7
       try talk.simulation.clients[bob.0].markRead(
         SequenceNumber(.normal, 77), in: bob.1, origin: other.origin, at: talk.simulation.moment)
       talk.simulation.settle(client: bob.0)
       talk.wait()
-      #expect(talk.simulation.server.owedReceipts == 0)
+      #expect(talk.simulation.server.pendingReceiptCount == 0)
     }
   }
 
@@ -267,6 +269,46 @@ import Testing
     }
   }
 
+  /// All of a group have read a message, some of them before the server was killed; and a sender that no device is waited for.
+  @Test(arguments: [Duration.zero, .seconds(3_600)]) func allHaveReadAcrossRestarts(expiry: Duration) throws {
+    try withFolder { folder in
+      let mailbox = try SQLiteMailbox(folder: folder)
+      let (talk, restart) = durable(mailbox)
+      var came: [Int: ReceivedMessage] = [:]
+      let told = talk.simulation.onClientEvent
+      talk.simulation.onClientEvent = { client, event, inbox in
+        told(client, event, inbox)
+        if case .message(let message) = event { came[client] = message }
+      }
+      let ann = try talk.come("ann") { $0.expiry = expiry }
+      let others = try ["bob", "cid", "d:e"].map { try talk.come($0) { $0.expiry = .seconds(3_600) } }
+      for user in ["ann", "bob", "cid", "d:e"] { talk.simulation.server.join(user, "team") }
+      let id = try talk.simulation.clients[ann.0].send(
+        Message(.text("to all"), group: "team"), in: ann.1, at: talk.simulation.moment)
+      talk.simulation.settle(client: ann.0)
+      talk.wait()
+      #expect(talk.last(ann.0, id) == .delivered)
+      func read(_ who: (Int, SessionID)) throws {
+        let message = try #require(came[who.0])
+        try talk.simulation.clients[who.0].markRead(
+          message.sequence, in: who.1, origin: message.origin, group: "team", at: talk.simulation.moment)
+        talk.simulation.settle(client: who.0)
+        talk.wait()
+      }
+      try read(others[0])
+      try restart()
+      // Once more says nothing new.
+      try read(others[0])
+      try read(others[2])
+      #expect(talk.last(ann.0, id) == .delivered)
+      try restart()
+      #expect(try mailbox.load().groupMessages.map(\.members) == [["bob", "cid", "d:e"]])
+      try read(others[1])
+      #expect(talk.last(ann.0, id) == .read)
+      #expect(try mailbox.load().groupMessages.isEmpty)
+    }
+  }
+
   @Test func aDatabaseOfVersionOneIsBroughtUp() throws {
     try withFolder { folder in
       let letter = StoredLetter(
@@ -274,8 +316,10 @@ import Testing
       do {
         let mailbox = try SQLiteMailbox(folder: folder, sync: .normal)
         try mailbox.apply([.put(letter)])
-        try mailbox.execute("ALTER TABLE letter DROP COLUMN own")
+        for column in ["own", "content", "parts"] { try mailbox.execute("ALTER TABLE letter DROP COLUMN \(column)") }
+        try mailbox.execute("ALTER TABLE number DROP COLUMN identity")
         try mailbox.execute("DROP TABLE receipt")
+        try mailbox.execute("DROP TABLE groupMessage")
         try mailbox.execute("PRAGMA user_version=1")
       }
       let key = [UInt8](repeating: 3, count: 16)
@@ -284,17 +328,17 @@ import Testing
       (own.id, own.skipsSender) = (8, true)
       for _ in 0..<2 {
         let mailbox = try SQLiteMailbox(folder: folder)
-        try mailbox.apply([.put(own), .receipt(receipt, isOwed: true)])
+        try mailbox.apply([.put(own), .receipt(receipt, isPending: true)])
         let state = try mailbox.load()
         #expect(state.letters == [letter, own] && state.receipts == [receipt])
       }
       do {
         let mailbox = try SQLiteMailbox(folder: folder)
-        try mailbox.apply([.receipt(receipt, isOwed: false)])
+        try mailbox.apply([.receipt(receipt, isPending: false)])
         #expect(try mailbox.load().receipts.isEmpty)
-        try mailbox.apply([.receipt(receipt, isOwed: true), .forgot(key: key)])
+        try mailbox.apply([.receipt(receipt, isPending: true), .forgot(key: key)])
         #expect(try mailbox.load().receipts.isEmpty)
-        try mailbox.execute("PRAGMA user_version=3")
+        try mailbox.execute("PRAGMA user_version=99")
       }
       #expect(throws: MailboxError.self) { try SQLiteMailbox(folder: folder) }
     }

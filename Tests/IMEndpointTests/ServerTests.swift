@@ -26,7 +26,7 @@ import Testing
         }
       }
     }
-    // Nobody writes under another name.
+    // No client writes under another name.
     try simulation.clients[0].send(
       Message(.text("hello"), to: "user1", from: "somebody"), in: sessions[0], at: simulation.moment)
     simulation.settle(client: 0)
@@ -67,7 +67,7 @@ import Testing
       simulation.run(until: simulation.now + 1)
       return new
     }
-    let (one, two, three) = ("before anybody came", "while nobody was there", "behind a lost connection")
+    let (one, two, three) = ("before anybody came", "while no one was there", "behind a lost connection")
     try say(one)
     let first = try come(1)
     #expect(heard[first.client] == [Message(.text(one), to: "late", from: "user0")])

@@ -64,8 +64,8 @@ import Testing
       let found = IncomingTransfer.Piece(bytes)
       let piece = try #require(found)
       if whole.isEmpty {
-        let arrival = receiver.arrived(header, piece, bytes, limit: .max, keepsBytes: true) { seen.insert($0).inserted }
-        if case .whole(let header, let body) = arrival { whole.append((header, body)) }
+        let arrival = receiver.arrived(header, piece, bytes, .memory(limit: .max)) { seen.insert($0).inserted }
+        if case .whole(let header, .bytes(let body)) = arrival { whole.append((header, body)) }
       }
     }
     #expect(whole.count == 1 && whole.first?.1 == body)
@@ -99,8 +99,8 @@ import Testing
         let bytes = piece.body.span.bytes
         let found = IncomingTransfer.Piece(bytes)
         let part = try #require(found)
-        let arrival = receiver.arrived(header, part, bytes, limit: .max, keepsBytes: true) { _ in true }
-        if case .whole(_, let body) = arrival { whole.append(body) }
+        let arrival = receiver.arrived(header, part, bytes, .memory(limit: .max)) { _ in true }
+        if case .whole(_, .bytes(let body)) = arrival { whole.append(body) }
       }
     }
     let body = Self.noise(100_000, seed: 77)
@@ -150,10 +150,10 @@ import Testing
     let header = FrameHeader(kind: .data, sequence: SequenceNumber(.media, 1), time: 0, session: 1)
     let found = IncomingTransfer.Piece(body.span.bytes)
     let piece = try #require(found)
-    let arrival = transfers.arrived(header, piece, body.span.bytes, limit: 64 << 20, keepsBytes: true) { _ in true }
+    let arrival = transfers.arrived(header, piece, body.span.bytes, .memory(limit: 64 << 20)) { _ in true }
     guard case .taken = arrival else { return #expect(Bool(false)) }
     #expect(transfers.incomingBytes == 3)
-    let other = transfers.arrived(header, piece, body.span.bytes, limit: 1 << 20, keepsBytes: true) { _ in true }
+    let other = transfers.arrived(header, piece, body.span.bytes, .memory(limit: 1 << 20)) { _ in true }
     guard case .refused = other else { return #expect(Bool(false)) }
     #expect(transfers.incomingBytes == 0)
   }

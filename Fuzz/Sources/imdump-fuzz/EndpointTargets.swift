@@ -51,6 +51,13 @@ private func bodies(_ body: [UInt8]) {
     let response = HandshakeResponse.agreed(version, features, numbers)
     if HandshakeResponse(decoding: response.encoded.span.bytes) != response { fail("\(response) is another one") }
   }
+  var (name, owner): (UInt64, [UInt8]) = (0, [])
+  if let transfer = IncomingTransfer(record: body, body: 1, name: &name, owner: &owner),
+    transfer.record(name: name, owner: owner).map({ $0.count > body.count }) ?? false
+  {
+    fail("a record has grown")
+  }
+  _ = Transfers.having(bytes, 0..<body.count)
   if let inflated = Deflate.inflated(bytes, limit: 64 << 10), inflated.count > 64 << 10 {
     fail("\(inflated.count) bytes")
   }
@@ -77,7 +84,48 @@ private struct Wire {
   var down: [UInt8] = []
 }
 
+/// Large bodies in memory: only what was written takes any.
+private final class Bodies: BodyStore, @unchecked Sendable {
+  final class Reader: BodyReader, @unchecked Sendable {
+    let parts: [Int: [UInt8]]
+    let byteCount: Int
+    var hasDigest: Bool { false }
+
+    init(_ parts: [Int: [UInt8]]) {
+      self.parts = parts
+      byteCount = parts.map { $0.key + $0.value.count }.max() ?? 0
+    }
+
+    func read(at offset: Int, count: Int) -> [UInt8]? {
+      guard count <= 1 << 20, offset >= 0, offset <= byteCount - count else { return nil }
+      var bytes = [UInt8](repeating: 0, count: count)
+      for (start, part) in parts where start < offset + count && start + part.count > offset {
+        for place in max(start, offset)..<min(start + part.count, offset + count) {
+          bytes[place - offset] = part[place - start]
+        }
+      }
+      return bytes
+    }
+
+    func digest() -> [UInt8]? { nil }
+  }
+
+  private var all: [UInt64: [Int: [UInt8]]] = [:]
+  private var notes: [UInt64: [UInt8]] = [:]
+  var count: Int { all.count }
+
+  func write(_ bytes: RawSpan, of body: UInt64, at offset: Int) -> Bool {
+    all[body, default: [:]][offset] = bytes.withUnsafeBytes { [UInt8]($0) }
+    return true
+  }
+  func note(_ record: [UInt8]?, of body: UInt64) { notes[body] = record }
+  func reader(of body: UInt64) -> (any BodyReader)? { all[body].map { Reader($0) } }
+  func remove(_ body: UInt64) { (all[body], notes[body]) = (nil, nil) }
+  func records() -> [(body: UInt64, record: [UInt8])] { notes.map { ($0.key, $0.value) } }
+}
+
 private struct Scene {
+  private let bodies = [Bodies(), Bodies()]
   private var clients: [ClientCore]
   private var sessions: [SessionID] = []
   private var server: ServerCore
@@ -101,6 +149,7 @@ private struct Scene {
     configuration.memory = .seconds(600)
     server = ServerCore(configuration)
     server.setWallClock(unixSeconds: 1_700_000_000, at: now)
+    if how & 16 != 0 { server.bodies = Bodies() }
     clients = (0..<2).map { index in
       var configuration = ClientConfiguration(
         server: Self.address, identity: ClientIdentity(high: 1, low: UInt64(index)), user: "\(index)",
@@ -111,6 +160,7 @@ private struct Scene {
     }
     for index in clients.indices {
       clients[index].setWallClock(unixSeconds: 1_700_000_000, at: now)
+      if how & 32 != 0 { clients[index].bodies = bodies[index] }
       sessions.append(clients[index].addSession(at: now))
       try? clients[index].connect(sessions[index], at: now)
     }
@@ -152,6 +202,12 @@ private struct Scene {
   // MARK: what the script does
 
   private mutating func say(_ client: Int, _ length: Int) {
+    if length > 240 {
+      let file = Bodies.Reader([0: [UInt8](repeating: UInt8(length), count: (length - 240) * 9_000)])
+      let message = Message(.file(.init([], name: "file")), to: "\(1 - client)")
+      _ = try? clients[client].send(message, content: file, in: sessions[client], at: now)
+      return
+    }
     let text = "\(client) \(sent.count) " + String(repeating: "x", count: length)
     let message = Message(.text(text), to: "\(1 - client)")
     let priority = Priority.allCases[length % 4]
@@ -319,6 +375,11 @@ private struct Scene {
 
   private mutating func hear(client: Int?) {
     for case .message(let message) in inbox.events {
+      if let stored = message.stored, let client {
+        let bytes = bodies[client].reader(of: stored.body)?.read(at: 0, count: stored.byteCount)
+        if isHonest, bytes?.allSatisfy({ $0 == bytes?.first }) != true { fail("a file is not what was sent") }
+        bodies[client].remove(stored.body)
+      }
       guard case .text(let text)? = try? inbox.content(of: message).content else { continue }
       told.append("\(client ?? 9) \(text)")
       if let client { try? clients[client].markRead(message.sequence, in: message.session, at: now) }

@@ -10,15 +10,18 @@
 /// thread of its own, which ends with the last reference. An application that has an event loop of its own drives a
 /// `ClientCore` itself.
 public final class Client: Sendable {
-  /// What happens, in its order. One task can go through it; events that nobody takes are kept, and messages with them.
+  /// What happens, in its order. One task can go through it; events that no task takes are kept, and messages with them.
   public let events: ClientEvents
   private let thread: LoopThread<ClientDriver>
 
-  /// A client that does nothing yet. `tls` secures every connection. Throws where the system has no descriptors or threads
-  /// left.
-  public init(_ configuration: ClientConfiguration, tls: sending TLSContext? = nil) throws(TransportError) {
+  /// A client that does nothing yet. `tls` secures every connection; `bodies` keeps large files, images, sounds and films that come
+  /// outside of memory (`FileBodies`), from which the application takes and removes them. Throws where the system has no
+  /// descriptors or threads left.
+  public init(_ configuration: ClientConfiguration, tls: sending TLSContext? = nil, bodies: (any BodyStore)? = nil)
+    throws(TransportError)
+  {
     let (events, continuation) = AsyncStream.makeStream(of: ClientEvent.self)
-    let thread = try LoopThread { loop in ClientDriver(configuration, loop, tls, continuation) }
+    let thread = try LoopThread { loop in ClientDriver(configuration, loop, tls, bodies, continuation) }
     self.thread = thread
     self.events = ClientEvents(stream: events) { kind, sequence in
       thread.tell { $0.took(kind, sequence, isAsked: false) }
@@ -50,7 +53,15 @@ public final class Client: Sendable {
   public func send(_ message: Message, priority: Priority = .normal, in kind: SessionKind = .chat)
     async throws(SendError) -> SentMessage
   {
-    try await thread.perform { $0.send(message, priority, kind) }.get()
+    try await thread.perform { $0.send(message, nil, priority, kind) }.get()
+  }
+
+  /// Takes a message whose file, image, sound or film is read from a file as it goes: at most 4 GiB. The bytes in the message itself
+  /// are left out. `SentMessage.progress` says how far it is.
+  public func send(
+    _ message: Message, content: FileReader, priority: Priority = .normal, in kind: SessionKind = .chat
+  ) async throws(SendError) -> SentMessage {
+    try await thread.perform { $0.send(message, content, priority, kind) }.get()
   }
 
   /// Takes a message back that has not gone out yet or only waits to go out again.

@@ -11,14 +11,17 @@ final class ClientDriver {
   private var leaving: [CheckedContinuation<Void, Never>] = []
 
   init(
-    _ configuration: ClientConfiguration, _ loop: EventLoop, _ tls: TLSContext?,
+    _ configuration: ClientConfiguration, _ loop: EventLoop, _ tls: TLSContext?, _ bodies: (any BodyStore)?,
     _ events: AsyncStream<ClientEvent>.Continuation
   ) {
     self.events = events
     acknowledges = configuration.acknowledges
     var configuration = configuration
     configuration.acknowledges = .manual
-    transport = LinuxTransport(ClientCore(configuration), loop: loop, tls: tls)
+    configuration.reportsTransfers = true
+    var core = ClientCore(configuration)
+    core.bodies = bodies
+    transport = LinuxTransport(core, loop: loop, tls: tls)
     // Where the system does not tell of routes, the path counts as one that never changes.
     try? transport.watchPath(to: configuration.server)
     transport.onTurn = { [unowned self] core, now in turn(&core, now) }
@@ -82,12 +85,20 @@ final class ClientDriver {
 
   // MARK: messages
 
-  func send(_ message: Message, _ priority: Priority, _ kind: SessionKind) -> Result<SentMessage, SendError> {
+  func send(
+    _ message: Message, _ content: (any BodyReader)? = nil, _ priority: Priority, _ kind: SessionKind
+  ) -> Result<SentMessage, SendError> {
     let session = session(kind)
     return transport.update { core, now in
       Result { () throws(SendError) in
-        let id = try core.send(message, priority: priority, in: session, at: now)
-        return SentMessage(id: id, kind: kind, states: observers.states(of: id))
+        let id =
+          if let content {
+            try core.send(message, content: content, priority: priority, in: session, at: now)
+          } else {
+            try core.send(message, priority: priority, in: session, at: now)
+          }
+        let progress = content != nil || message.category == .media ? observers.progress(of: id) : .finished
+        return SentMessage(id: id, kind: kind, states: observers.states(of: id), progress: progress)
       }
     }
   }
@@ -151,8 +162,10 @@ final class ClientDriver {
     case .gaveUp(let attempts): events.yield(.gaveUp(attempts: attempts))
     case .quality(let quality): events.yield(.quality(quality))
     case .room(let session, let priority): events.yield(.room(kind(session), priority))
+    case .receiving(let name, _, let progress): events.yield(.receiving(name, progress))
+    case .damagedContent(let name, _): events.yield(.damagedContent(name))
     // A damaged frame comes again; bytes that are no frames end their connection, which is told.
-    case .progress, .connection, .handshake, .damaged, .notFrames, .joined, .left: break
+    case .progress, .connection, .handshake, .damaged, .notFrames, .joined, .left, .sending: break
     }
   }
 
@@ -163,7 +176,7 @@ final class ClientDriver {
       events.yield(
         .message(
           IncomingMessage(
-            content: message.content, sender: message.sender, group: message.group,
+            content: message.content, stored: received.stored, sender: message.sender, group: message.group,
             sentAt: received.origin?.milliseconds ?? UInt64(received.time) * 1_000, serverAt: received.time,
             device: received.origin?.device, number: received.origin?.number ?? 0, isLate: received.isLate,
             kind: kind(received.session), sequence: received.sequence)))
@@ -183,4 +196,9 @@ final class ClientDriver {
     for continuation in leaving { continuation.resume() }
     leaving = []
   }
+}
+
+extension AsyncStream<TransferProgress> {
+  /// Nothing.
+  fileprivate static var finished: Self { AsyncStream { $0.finish() } }
 }

@@ -10,11 +10,15 @@ public enum ClientEvent: Sendable {
   case unreadable(MessageError, body: [UInt8])
   /// The connection has come to another state, and why it is gone. Messages can be sent in every state.
   case connection(ConnectionState, DisconnectReason?)
-  /// Somebody has read the message with this number. `SentMessage.states` says the same.
+  /// A user has read the message with this number. `SentMessage.states` says the same.
   case read(SequenceNumber)
   /// A message that an earlier process of this client's has sent, to this user or group, was delivered or read. It may be told
   /// more than once.
   case earlier(to: String, isGroup: Bool, number: UInt64, MessageState)
+  /// So much of a large message that comes is here; the number tells those that come at once apart.
+  case receiving(UInt64, TransferProgress)
+  /// A large message has come damaged, and is left out.
+  case damagedContent(UInt64)
   /// The server does not want sessions of this kind: nothing is sent in them until `connect` is called again.
   case refused(SessionKind, HandshakeRefusal)
   /// So many attempts to connect have failed. Nothing more is tried until `connect` is called or the path changes.
@@ -27,8 +31,10 @@ public enum ClientEvent: Sendable {
 
 /// A message that has come, with everything in it.
 public struct IncomingMessage: Sendable {
-  /// What it says.
+  /// What it says. The bytes of a large file, image, sound or film are in `stored` where the client has a store for them.
   public var content: MessageContent
+  /// The name of the bytes in the client's `bodies`, and how many there are.
+  public var stored: StoredContent?
   /// The user it comes from, as the server says; `nil`: the server itself.
   public var sender: String?
   /// The group it was sent to.
@@ -59,4 +65,7 @@ public struct SentMessage: Sendable {
   /// application, `read`, and `retrying` where the network is bad.
   /// The sequence ends behind `read`, `failed` and `cancelled`, and with the client. One task can go through it.
   public var states: AsyncStream<MessageState>
+  /// How much of a large message is at the server: nothing for a short one. It keeps the newest alone, and ends when the
+  /// message is accepted or fails.
+  public var progress: AsyncStream<TransferProgress>
 }

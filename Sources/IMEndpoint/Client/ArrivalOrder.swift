@@ -17,6 +17,7 @@ struct ArrivalOrder: Sendable {
     var place: Int
     var connection: ConnectionID
     var at: Moment
+    var stored: StoredContent?
   }
 
   /// What is to be done with a message.
@@ -59,6 +60,7 @@ struct ArrivalOrder: Sendable {
   /// A message with this number has come. When the verdict is `held`, `hold` is to follow.
   mutating func take(_ number: UInt64) -> Verdict {
     guard seen.insert(number) else { return .duplicate }
+    skipPassedOver()
     if number < next { return .late }
     guard number == next else { return .held }
     next += 1
@@ -72,8 +74,24 @@ struct ArrivalOrder: Sendable {
     waitingSince = min(waitingSince ?? message.at, message.at)
   }
 
+  /// Numbers that no message will have, at and after `next`.
+  private var passedOver: Set<UInt64> = []
+  private static var mostPassedOver: Int { 1_024 }
+
+  /// No message will have this number.
+  mutating func passOver(_ number: UInt64) {
+    guard number >= next, number < .max, passedOver.count < Self.mostPassedOver, seen.insert(number) else { return }
+    passedOver.insert(number)
+  }
+
+  /// Goes on after numbers that no message will have.
+  mutating func skipPassedOver() {
+    while !passedOver.isEmpty, passedOver.remove(next) != nil { next += 1 }
+  }
+
   /// Takes the next message out, if it waits.
   mutating func releaseNext() -> Held? {
+    skipPassedOver()
     guard let message = held.removeValue(forKey: next) else { return nil }
     heldBytes -= message.body.count
     next += 1
@@ -86,6 +104,7 @@ struct ArrivalOrder: Sendable {
     guard let first = held.keys.min(), first > next else { return nil }
     let missing = next...first - 1
     next = first
+    passedOver = passedOver.filter { $0 >= first }
     return missing
   }
 }

@@ -41,8 +41,10 @@ public struct ClientConfiguration: Hashable, Sendable {
   public var acknowledges = Acknowledgment.onTake
   /// A message that has overtaken others waits for them for so long; then the application is told what is missing.
   public var orderTimeout = Duration.seconds(10)
-  /// Longer messages that come are left out; bytes.
+  /// Longer messages that come are left out, in bytes, where they are kept in memory: see `ClientCore.bodies`.
   public var largestBody = 64 << 20
+  /// Whether the application is told how far large messages are.
+  public var reportsTransfers = false
   /// Whether a store keeps what waits and what has come: see `ClientCore.takeOperations`.
   public var isKept = false
   /// For how long the server is to wait for this client without a connection, keeping what comes for it: for an application

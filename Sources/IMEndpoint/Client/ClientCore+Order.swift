@@ -4,51 +4,69 @@ extension ClientCore {
   static var mostConversations: Int { 16_384 }
 
   /// A message has come for the first time on its hop.
-  mutating func arrived(_ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, at now: Moment) {
+  mutating func arrived(
+    _ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, _ stored: StoredContent? = nil, at now: Moment
+  ) {
     // What says where it comes from may be compressed.
     if header.compression == 1, header.encryption <= 1, let inflated = Deflate.inflated(body) {
       var header = header
       header.compression = 0
-      order(header, inflated.span.bytes, place, on: link, at: now)
+      order(header, inflated.span.bytes, place, on: link, stored, at: now)
     } else {
-      order(header, body, place, on: link, at: now)
+      order(header, body, place, on: link, stored, at: now)
     }
   }
 
-  private mutating func order(_ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, at now: Moment) {
+  private mutating func order(
+    _ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, _ stored: StoredContent?, at now: Moment
+  ) {
     let origin = MessageOrigin(forwardedIn: body)
     guard let origin, MessageOrigin.counter(of: origin.number) > 0 else {
-      deliver(header, body, place, connection(link), origin)
+      deliver(header, body, place, connection(link), origin, stored)
       return
     }
     let number = MessageOrigin.counter(of: origin.number)
-    var group: String?
-    if let range = TLV.value(of: .group, in: body) {
-      group = body.extracting(range).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-    }
-    let key = IncomingConversation(device: origin.device, group: group, lane: MessageOrigin.lane(of: origin.number))
+    let key = Self.conversation(origin, body)
     if arrivals[key] == nil { begin(key, number, body) }
+    if let range = TLV.value(of: .withheld, in: body) { passOver(body, range, key) }
     switch arrivals[key]?.take(number) {
     case .told?:
       note(key, origin, place, header)
-      deliver(header, body, place, connection(link), origin)
+      deliver(header, body, place, connection(link), origin, stored)
       release(key)
     case .late?:
       note(key, origin, place, header)
-      deliver(header, body, place, connection(link), origin, isLate: true)
+      deliver(header, body, place, connection(link), origin, stored, isLate: true)
     case .held?:
       let bytes = body.withUnsafeBytes { [UInt8]($0) }
       let held = ArrivalOrder.Held(
-        header: header, body: bytes, origin: origin, place: place, connection: connection(link), at: now)
+        header: header, body: bytes, origin: origin, place: place, connection: connection(link), at: now,
+        stored: stored)
       arrivals[key]?.hold(held, number)
       if arrivals[key]?.isOverfull ?? false { skip(key) }
       wake(by: now.advanced(by: configuration.orderTimeout))
       ordersAt = min(ordersAt ?? .distantFuture, now.advanced(by: configuration.orderTimeout))
     case .duplicate?, nil:
       metrics.duplicatesReceived += 1
+      if let stored { bodies?.remove(stored.body) }
       // It need not come again.
       handed.append((place, header.sequence))
     }
+  }
+
+  /// The conversation of a message, and its number there; `nil` where it is outside the order.
+  static func conversation(_ body: RawSpan) -> (key: IncomingConversation, number: UInt64)? {
+    guard let origin = MessageOrigin(forwardedIn: body) else { return nil }
+    let number = MessageOrigin.counter(of: origin.number)
+    return number > 0 ? (conversation(origin, body), number) : nil
+  }
+
+  private static func conversation(_ origin: MessageOrigin, _ body: RawSpan) -> IncomingConversation {
+    var group: String?
+    if let range = TLV.value(of: .group, in: body) {
+      group = body.extracting(range).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+    return IncomingConversation(device: origin.device, group: group, lane: MessageOrigin.lane(of: origin.number))
   }
 
   /// A conversation of which nothing is known: it begins with this message, or with the first that had not reached the
@@ -62,10 +80,21 @@ extension ClientCore {
     arrivals[key] = ArrivalOrder(first: first)
   }
 
+  /// Numbers that the server has refused are not waited for, nor told as missing.
+  private mutating func passOver(_ body: RawSpan, _ range: Range<Int>, _ key: IncomingConversation) {
+    for start in stride(from: range.lowerBound, to: range.upperBound - 7, by: 8) {
+      arrivals[key]?.passOver(TLV.number(body, start..<start + 8))
+    }
+    arrivals[key]?.skipPassedOver()
+    release(key)
+  }
+
   private mutating func release(_ key: IncomingConversation) {
     while let message = arrivals[key]?.releaseNext() {
       note(key, message.origin, message.place, message.header)
-      deliver(message.header, message.body.span.bytes, message.place, message.connection, message.origin)
+      deliver(
+        message.header, message.body.span.bytes, message.place, message.connection, message.origin,
+        message.stored)
     }
   }
 
@@ -106,13 +135,14 @@ extension ClientCore {
 
   private mutating func deliver(
     _ header: FrameHeader, _ body: RawSpan, _ place: Int, _ connection: ConnectionID, _ origin: MessageOrigin?,
-    isLate: Bool = false
+    _ stored: StoredContent?, isLate: Bool = false
   ) {
     metrics.messagesReceived += 1
-    metrics.payloadBytes += UInt64(body.byteCount)
+    metrics.payloadBytes += UInt64(body.byteCount + (stored?.byteCount ?? 0))
     var message = inbox.add(header, body, session: sessions[place].id, connection: connection)
     message.origin = origin
     message.isLate = isLate
+    message.stored = stored
     tell(.message(message))
     if configuration.acknowledges == .onTake { untaken.append((place, header.sequence)) }
   }

@@ -92,6 +92,9 @@ extension ClientCore {
       if let range = TLV.value(of: .refused, in: body), range.count == 10 {
         turnedAway(body, range, place, on: link, at: now)
       }
+      if let range = TLV.value(of: .transferHave, in: body), let having = Transfers.having(body, range) {
+        sessions[place].traffic.transfers.has(having.name, having.ranges)
+      }
     case .receipt:
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
       guard sessions[place].traffic.isFirst(header.sequence) else {
@@ -105,10 +108,8 @@ extension ClientCore {
         receipts(body, in: place, at: now)
       }
     default:
-      if let arrival = sessions[place].traffic.arrivedPiece(
-        header, body, limit: configuration.largestBody, keepsBytes: true)
-      {
-        return arrivedPiece(arrival, header, place, on: link, at: now)
+      if let piece = sessions[place].traffic.piece(header, body) {
+        return arrived(piece, header, body, place, on: link, at: now)
       }
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
       guard sessions[place].traffic.isFirst(header.sequence) else {
@@ -135,25 +136,10 @@ extension ClientCore {
     }
   }
 
-  private mutating func arrivedPiece(
-    _ arrival: Transfers.Arrival, _ header: FrameHeader, _ place: Int, on link: Int, at now: Moment
-  ) {
-    switch arrival {
-    case .waits: break
-    // What is longer than the application takes is acknowledged, or it would come again and again.
-    case .taken, .refused: acknowledge(header.sequence, of: place, cameOn: link, at: now)
-    case .whole(let whole, let bytes):
-      acknowledge(header.sequence, of: place, cameOn: link, at: now)
-      if whole.sequence != header.sequence { acknowledge(whole.sequence, of: place, cameOn: link, at: now) }
-      guard sessions[place].traffic.isFirst(whole.sequence) else { return }
-      arrived(whole, bytes.span.bytes, place, on: link, at: now)
-    }
-  }
-
   private static var copyLimit: Int { 65_536 }
 
   /// Acknowledges a frame on the connection it came on, and on others that stand: one of them may be stalled.
-  private mutating func acknowledge(_ sequence: SequenceNumber, of place: Int, cameOn link: Int, at now: Moment) {
+  mutating func acknowledge(_ sequence: SequenceNumber, of place: Int, cameOn link: Int, at now: Moment) {
     let time = unixTime(now)
     sessions[place].traffic.acknowledge(sequence, to: &links[link].output, time: time, configuration.speech)
     writable(link)
@@ -253,22 +239,6 @@ extension ClientCore {
     }
   }
 
-  /// A piece of a large message is there; with the last one the message.
-  private mutating func acknowledgedPiece(_ entry: Int32, in place: Int, at now: Moment) {
-    let piece = sessions[place].traffic.transfers.pieces[entry]
-    let roundTrip = piece.transmissions == 1 ? now.nanoseconds(since: piece.firstSentAt) : nil
-    for link in 0..<8 where piece.carriers & Self.bit(link) != 0 {
-      links[link].window.acknowledged(piece.body.count, isPiece: true, after: roundTrip, at: now)
-      links[link].pieces = max(0, links[link].pieces - 1)
-    }
-    sessions[place].traffic.transfers.pieces.remove(entry)
-    guard let id = sessions[place].traffic.transfers.acknowledged(piece.sequence) else { return }
-    withdrawPieces(sessions[place].traffic.transfers.remove(id) ?? [], of: place)
-    metrics.messagesAcknowledged += 1
-    sessions[place].traffic.reads.note(piece.sequence, id)
-    tell(id, sessions[place].id, .accepted)
-  }
-
   /// Connections that carried a frame have one less to wait for.
   private mutating func release(_ pending: PendingTable.Entry, heardOn link: Int, at now: Moment) {
     var carriers = pending.carriers
@@ -309,7 +279,11 @@ extension ClientCore {
         steer(at: now)
         return
       }
-      if let unsettled { sessions[place].traffic.settle(unsettled) }
+      if let unsettled {
+        for (count, carriers) in sessions[place].traffic.settle(unsettled) {
+          released(count, carriers)
+        }
+      }
       let wasAsked = sessions[place].handshake.phase
       sessions[place].handshake.phase = .agreed(at: now)
       sessions[place].handshake.lostAt = nil
@@ -359,7 +333,7 @@ extension ClientCore {
 }
 
 extension Inbox {
-  /// Takes the body of a message as it is on the wire: what it inflates to is nobody's memory before it is asked for.
+  /// Takes the body of a message as it is on the wire: what it inflates to takes no memory before it is asked for.
   mutating func add(_ header: FrameHeader, _ body: RawSpan, session: SessionID, connection: ConnectionID)
     -> ReceivedMessage
   {
@@ -367,7 +341,7 @@ extension Inbox {
     body.withUnsafeBytes { bytes.append(contentsOf: $0) }
     return ReceivedMessage(
       session: session, sequence: header.sequence, connection: connection, time: header.time, offset: offset,
-      byteCount: body.byteCount, isCompressed: header.compression == 1, origin: nil, isLate: false,
+      byteCount: body.byteCount, isCompressed: header.compression == 1, origin: nil, isLate: false, stored: nil,
       isEncrypted: header.encryption > 1)
   }
 }

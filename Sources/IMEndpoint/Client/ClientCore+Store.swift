@@ -18,18 +18,33 @@ extension ClientCore {
 
   /// Begins with what a store has kept: messages that wait go out in `session`, under the numbers they had. To be called
   /// before anything else.
+  /// `open` opens the file of a message again, if it is as it was; else the message fails, because it is `unreadable`.
   /// - Returns: the messages, and their names from now on.
-  public mutating func restore(_ state: ClientState, in session: SessionID, at now: Moment) -> [(
-    message: StoredMessage, id: MessageID
-  )] {
+  public mutating func restore(
+    _ state: ClientState, in session: SessionID, at now: Moment,
+    _ open: (StoredFile) -> (any BodyReader)? = { _ in nil }
+  ) -> [(message: StoredMessage, id: MessageID)] {
     numbers = OutgoingNumbers(last: state.last)
     for (key, window) in state.received { arrivals[key] = ArrivalOrder(seen: window) }
     var restored: [(message: StoredMessage, id: MessageID)] = []
     for message in state.waiting {
-      guard
-        let id = try? send(
+      let id: MessageID?
+      if let file = message.file, let place = place(of: session) {
+        id = resend(message, file, open(file), place, at: now)
+        if id == nil {
+          // It keeps a name for the application to be told by.
+          let failed = MessageID(rawValue: nextMessage)
+          nextMessage += 1
+          kept[failed] = KeptMessage(
+            conversation: message.conversation, isGroup: message.isGroup, number: message.number)
+          restored.append((message, failed))
+          self.failed(failed, place, because: .unreadable)
+        }
+      } else {
+        id = try? send(
           body: message.body, category: message.category, priority: message.priority, in: session, at: now)
-      else { continue }
+      }
+      guard let id else { continue }
       kept[id] = KeptMessage(
         conversation: message.conversation, isGroup: message.isGroup, number: message.number)
       sentNames.note(

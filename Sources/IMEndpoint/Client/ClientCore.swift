@@ -8,6 +8,14 @@ public struct ClientCore: EndpointCore, Sendable {
   public let configuration: ClientConfiguration
   /// What it has counted.
   public internal(set) var metrics = EndpointMetrics()
+  /// Keeps large messages that come, outside of memory: the bytes of files, images, sounds and films. The application takes what
+  /// `ReceivedMessage.stored` names, and removes it. Without a store they are kept in memory, as far as `largestBody` allows. To be
+  /// set before anything is received.
+  public var bodies: (any BodyStore)? {
+    didSet { restoreTransfers() }
+  }
+  /// Large messages that came to an earlier process and are not whole, by their names.
+  var partial: [UInt64: IncomingTransfer] = [:]
   /// How the network is reached, as the transport says.
   public internal(set) var path = NetworkPath.wired
 

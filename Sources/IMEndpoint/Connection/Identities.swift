@@ -43,7 +43,7 @@ public struct ClientIdentity: Hashable, Sendable, BitwiseCopyable {
     self.low = low
   }
 
-  /// One that nobody has had before.
+  /// One that was never given before.
   public static func random() -> ClientIdentity {
     ClientIdentity(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
   }

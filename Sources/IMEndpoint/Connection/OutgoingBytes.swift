@@ -4,7 +4,7 @@
 /// offered at once, to be written in one call. Nothing is kept when nothing waits.
 struct OutgoingBytes: Sendable {
   private var pieces: [[UInt8]] = []
-  /// Whether the last piece is somebody's body, to which nothing is added.
+  /// Whether the last piece is the body of a frame, to which nothing is added.
   private var endsShared = false
   private var head = 0
   /// Bytes that wait.

@@ -1,120 +1,14 @@
-/// A large message on its way out: it goes in pieces, between which others pass.
-///
-/// A piece is an ordinary frame with a number of its own, so it is acknowledged, and known when it comes twice, like any
-/// other; after a lost connection those go out again that have no answer. The last one closes the transfer: it is
-/// acknowledged when all are there and the message is accepted, and receipts name the message by its number.
-struct OutgoingTransfer: Sendable {
-  var message: QueuedMessage
-  /// Its name: no other transfer of the device has it, also none of another session or process.
-  var name: UInt64
-  /// Bytes that have gone out.
-  var offset = 0
-  /// The number of its last piece, once that has gone out.
-  var last: SequenceNumber?
-
-  /// Longer bodies go in pieces.
-  static var least: Int { 32 << 10 }
-  /// The longest body: a value in it has a length of four bytes. What a server takes is `ServerConfiguration.largestBody`.
-  static var most: Int { Int(UInt32.max) }
-
-  var isDone: Bool { offset >= message.body.count }
-
-  /// The body of the next piece.
-  mutating func next(_ most: Int) -> [UInt8] {
-    let count = min(most, message.body.count - offset)
-    var body: [UInt8] = []
-    body.reserveCapacity(count + 64)
-    TLV.append(
-      .transfer,
-      TLV.bigEndian(UInt64(message.body.count)) + [message.compression, message.category.rawValue], to: &body)
-    TLV.append(.piece, TLV.bigEndian(name) + TLV.bigEndian(UInt64(offset)), to: &body)
-    TLV.append(.pieceBytes, message.body[offset..<offset + count], to: &body)
-    offset += count
-    return body
-  }
-}
-
-/// A large message on its way in.
-struct IncomingTransfer: Sendable {
-  /// Where a piece belongs.
-  struct Piece: Equatable, Sendable {
-    var size: Int
-    var compression: UInt8
-    var category: SequenceCategory
-    var name: UInt64
-    var offset: Int
-    /// Where its bytes are in the frame's body.
-    var bytes: Range<Int>
-
-    var isLast: Bool { offset + bytes.count == size }
-
-    /// Reads the body of a piece; `nil` when it is none, or says what cannot be.
-    init?(_ body: RawSpan) {
-      guard let head = TLV.value(of: .transfer, in: body), head.count == 10,
-        let place = TLV.value(of: .piece, in: body), place.count == 16,
-        let bytes = TLV.value(of: .pieceBytes, in: body), !bytes.isEmpty
-      else { return nil }
-      let size = TLV.number(body, head.lowerBound..<head.lowerBound + 8)
-      let offset = TLV.number(body, place.lowerBound + 8..<place.upperBound)
-      // What is larger is no size, and no sum of such sizes overflows.
-      guard size <= 1 << 48, offset < size, size - offset >= UInt64(bytes.count) else { return nil }
-      self.size = Int(size)
-      self.offset = Int(offset)
-      self.bytes = bytes
-      compression = UInt8(truncatingIfNeeded: TLV.number(body, head.lowerBound + 8..<head.lowerBound + 9))
-      let category = UInt8(truncatingIfNeeded: TLV.number(body, head.lowerBound + 9..<head.upperBound))
-      self.category = SequenceCategory(rawValue: category) ?? .media
-      name = TLV.number(body, place.lowerBound..<place.lowerBound + 8)
-    }
-  }
-
-  var size: Int
-  var compression: UInt8
-  var category: SequenceCategory
-  /// What has come without a gap, and what has come after one, by its offset; nothing where no consumer wants it. So it takes
-  /// the memory of what has come, whatever it says of itself.
-  private var body: [UInt8] = []
-  private var early: [Int: [UInt8]] = [:]
-  private var count = 0
-  /// The last piece, which is not acknowledged before the others are there.
-  var last: FrameHeader?
-
-  init(_ piece: Piece) {
-    size = piece.size
-    compression = piece.compression
-    category = piece.category
-  }
-
-  /// Bytes that have come.
-  var byteCount: Int { count }
-  var isWhole: Bool { count >= size }
-
-  /// Takes a piece in that comes for the first time.
-  mutating func take(_ piece: Piece, _ frame: RawSpan, keepsBytes: Bool) {
-    count += piece.bytes.count
-    guard keepsBytes else { return }
-    let bytes = frame.extracting(piece.bytes).withUnsafeBytes { [UInt8]($0) }
-    guard body.count == piece.offset else {
-      early[piece.offset] = bytes
-      return
-    }
-    body += bytes
-    while let next = early.removeValue(forKey: body.count) { body += next }
-  }
-
-  /// The message, once it is whole.
-  consuming func finished() -> [UInt8] { body }
-}
-
 /// The large messages of one session, both ways.
 struct Transfers: Sendable {
   /// Those that go out, in their order, and pieces that have no answer.
-  var outgoing: [OutgoingTransfer] = []
+  private(set) var outgoing: [OutgoingTransfer] = []
   var pieces = PendingTable()
   /// What each piece belongs to, until the message has its answer.
   private var owners: [SequenceNumber: UInt64] = [:]
   /// Messages that have gone out in full or in part and have no answer.
   private var open: [UInt64: OutgoingTransfer] = [:]
+  /// Messages whose bytes cannot be read any more.
+  private var unreadable: [MessageID] = []
   private var incoming: [UInt64: IncomingTransfer] = [:]
   private var nextName: UInt64
   /// Bytes of those that come and are not whole.
@@ -134,39 +28,101 @@ struct Transfers: Sendable {
     /// It is the last, and others are missing.
     case waits
     /// The message is there: it has the number of its last piece, which is acknowledged with the message.
-    case whole(FrameHeader, [UInt8])
+    case whole(FrameHeader, IncomingTransfer.Whole)
+    /// The message was there before; this is its last piece.
+    case known
     /// There is no room for it.
     case refused
   }
 
+  /// Messages that are there or were refused: pieces of them change nothing.
+  private var finished: [(name: UInt64, isRefused: Bool)] = []
+  private static var mostFinished: Int { 64 }
+
   /// Those that come and are not whole.
   var incomingCount: Int { incoming.count }
   /// Messages that wait or have no answer.
-  var count: Int { outgoing.count { $0.offset == 0 } + open.count }
+  var count: Int { outgoing.count { !$0.hasBegun } + open.count }
   var isEmpty: Bool { outgoing.isEmpty && open.isEmpty }
-  var byteCount: Int { outgoing.reduce(0) { $0 + $1.message.body.count - $1.offset } }
+  /// Bytes of messages in memory that have not gone out.
+  var byteCount: Int { outgoing.reduce(0) { $0 + ($1.isNamed ? 0 : $1.source.count - $1.offset) } }
 
   mutating func append(_ message: QueuedMessage) {
-    outgoing.append(OutgoingTransfer(message: message, name: nextName))
-    nextName &+= 1
+    outgoing.append(OutgoingTransfer(message, name: takeName()))
+  }
+
+  /// Appends a message whose bytes are read when their turn comes. Another process has the same name for it, and where `asks`
+  /// the other end may have some of it from an earlier one.
+  mutating func append(_ message: QueuedMessage, _ source: BodySource, name: UInt64, asks: Bool) {
+    var transfer = OutgoingTransfer(message, source, name: name, asks: asks)
+    transfer.isNamed = true
+    outgoing.append(transfer)
+  }
+
+  /// A name that no other transfer has.
+  mutating func takeName() -> UInt64 {
+    defer { nextName &+= 1 }
+    return nextName
+  }
+
+  /// Takes the first message out, to be sent in one frame; `nil` when it has more than `limit` bytes, or cannot be read.
+  mutating func takeWhole(limit: Int) -> (message: QueuedMessage, isThere: Bool)? {
+    guard let first = outgoing.first else { return nil }
+    outgoing.removeFirst()
+    var message = first.message
+    guard first.source.count <= limit, first.source.read(0..<first.source.count, into: &message.body) else {
+      return (message, false)
+    }
+    return (message, true)
   }
 
   /// The next piece: the message that it is of, its body, and whether it is the last.
   mutating func nextPiece(_ most: Int) -> (
     message: QueuedMessage, body: [UInt8], name: UInt64, isFirst: Bool, isLast: Bool
   )? {
-    guard var transfer = outgoing.first else { return nil }
-    let isFirst = transfer.offset == 0
-    let body = transfer.next(most)
-    open[transfer.name] = transfer
-    if transfer.isDone { outgoing.removeFirst() } else { outgoing[0] = transfer }
-    return (transfer.message, body, transfer.name, isFirst, transfer.isDone)
+    while var transfer = outgoing.first {
+      // One question at a time; what is asked is answered before the piece that asks.
+      if transfer.isAsking, let asked = transfer.asked {
+        if pieces.find(asked) != nil { return nil }
+        if transfer.asks >= OutgoingTransfer.mostAsks { transfer.has([]) }
+      }
+      let isFirst = !transfer.hasBegun
+      guard let body = transfer.next(most) else {
+        outgoing.removeFirst()
+        open[transfer.name] = transfer
+        unreadable.append(transfer.message.id)
+        continue
+      }
+      let isLast = transfer.isDone
+      open[transfer.name] = transfer
+      if isLast { outgoing.removeFirst() } else { outgoing[0] = transfer }
+      return (transfer.message, body, transfer.name, isFirst, isLast)
+    }
+    return nil
+  }
+
+  /// Messages whose bytes could not be read, since the last call.
+  mutating func takeUnreadable() -> [MessageID] {
+    guard !unreadable.isEmpty else { return [] }
+    defer { unreadable = [] }
+    return unreadable
   }
 
   /// A piece has gone out under this number.
   mutating func sent(_ sequence: SequenceNumber, of name: UInt64, isLast: Bool) {
     owners[sequence] = name
     if isLast { open[name]?.last = sequence }
+    if open[name]?.isAsking ?? false {
+      open[name]?.asked = sequence
+      if outgoing.first?.name == name { outgoing[0].asked = sequence }
+    }
+  }
+
+  /// The other end has said what it has of a transfer that it was asked about.
+  mutating func has(_ name: UInt64, _ ranges: [Range<Int>]) {
+    guard let place = outgoing.firstIndex(where: { $0.name == name }), outgoing[place].isAsking else { return }
+    outgoing[place].has(ranges)
+    open[name] = outgoing[place]
   }
 
   /// The message that a piece is of.
@@ -175,12 +131,26 @@ struct Transfers: Sendable {
     return (name, transfer.message.id)
   }
 
-  /// A piece has its answer: the message, if it was the last, which is answered when all are there.
-  mutating func acknowledged(_ sequence: SequenceNumber) -> MessageID? {
-    guard let name = owners.removeValue(forKey: sequence), let transfer = open[name], transfer.last == sequence else {
+  /// A piece of `count` bytes has its answer: its message, how far that is, and whether it was the last, which is answered when all
+  /// are there.
+  mutating func acknowledged(_ sequence: SequenceNumber, _ count: Int) -> (
+    message: MessageID, progress: TransferProgress, isWhole: Bool
+  )? {
+    guard let name = owners.removeValue(forKey: sequence), var transfer = open.removeValue(forKey: name) else {
       return nil
     }
-    return transfer.message.id
+    let isWhole = transfer.last == sequence
+    transfer.acknowledged =
+      isWhole
+      ? transfer.source.count
+      : min(transfer.source.count, transfer.acknowledged + (transfer.asked == sequence ? 0 : count))
+    open[name] = transfer
+    if let place = outgoing.firstIndex(where: { $0.name == name }) {
+      outgoing[place].acknowledged = transfer.acknowledged
+    }
+    return (
+      transfer.message.id, TransferProgress(byteCount: transfer.acknowledged, total: transfer.source.count), isWhole
+    )
   }
 
   /// Takes a message out, wherever it is: the places of its pieces that have no answer.
@@ -196,42 +166,135 @@ struct Transfers: Sendable {
 
   /// All messages that wait or have no answer.
   var messages: [MessageID] {
-    outgoing.filter { $0.offset == 0 }.map(\.message.id) + open.values.map(\.message.id)
+    outgoing.filter { !$0.hasBegun }.map(\.message.id) + open.values.map(\.message.id)
   }
 
-  /// The other end has forgotten what it had: all that has no answer goes out anew.
-  mutating func restart() {
-    guard !open.isEmpty else { return }
-    let again = open.values.sorted { $0.name < $1.name }
-    outgoing.removeAll { $0.offset > 0 }
+  /// The other end has forgotten its session: it is asked what it has of what has no answer, or that goes out anew.
+  /// - Returns: bytes of pieces that are not waited for any more, and the connections that carried them.
+  mutating func restart(asks: Bool) -> [(count: Int, carriers: UInt8)] {
+    guard !open.isEmpty else { return [] }
+    var dropped: [(count: Int, carriers: UInt8)] = []
+    var entry = pieces.first
+    while entry >= 0 {
+      dropped.append((pieces[entry].body.count, pieces[entry].carriers))
+      entry = pieces.after(entry)
+    }
+    let again = open.values.sorted { $0.message.id < $1.message.id }
+    outgoing.removeAll { $0.hasBegun }
     open = [:]
     owners = [:]
     pieces = PendingTable()
-    for transfer in again.reversed() {
-      outgoing.insert(OutgoingTransfer(message: transfer.message, name: nextName), at: 0)
-      nextName &+= 1
+    for var transfer in again.reversed() {
+      transfer.restart(name: asks ? nil : transfer.isNamed ? transfer.name : takeName())
+      outgoing.insert(transfer, at: 0)
     }
+    return dropped
   }
 
   // MARK: coming
 
+  /// Whether pieces of a transfer have come.
+  func knows(_ name: UInt64) -> Bool { incoming[name] != nil }
+
+  /// The message of a transfer is there, or it was refused.
+  mutating func finish(_ name: UInt64, isRefused: Bool = false) {
+    finished.append((name, isRefused))
+    if finished.count > Self.mostFinished { finished.removeFirst() }
+  }
+
+  /// What has come of a transfer, as the answer to a piece that asks. Its end is left out: it has to come again, to close the
+  /// transfer.
+  func have(_ piece: IncomingTransfer.Piece) -> [UInt8] {
+    var answer: [UInt8] = []
+    var value = TLV.bigEndian(piece.name)
+    let isThere = finished.contains { $0.name == piece.name && !$0.isRefused }
+    let ranges = isThere ? [0..<piece.size] : incoming[piece.name]?.ranges.all ?? []
+    for range in ranges {
+      let end = min(range.upperBound, piece.size - 1)
+      if range.lowerBound < end { value += TLV.bigEndian(UInt64(range.lowerBound)) + TLV.bigEndian(UInt64(end)) }
+    }
+    TLV.append(.transferHave, value, to: &answer)
+    return answer
+  }
+
+  /// Reads such an answer; what cannot be is left out.
+  static func having(_ body: RawSpan, _ range: Range<Int>) -> (name: UInt64, ranges: [Range<Int>])? {
+    guard range.count >= 8 else { return nil }
+    var ranges: [Range<Int>] = []
+    var offset = range.lowerBound + 8
+    while range.upperBound - offset >= 16 {
+      let (first, end) = (TLV.number(body, offset..<offset + 8), TLV.number(body, offset + 8..<offset + 16))
+      if first < end, end <= 1 << 48 { ranges.append(Int(first)..<Int(end)) }
+      offset += 16
+    }
+    return (TLV.number(body, range.lowerBound..<range.lowerBound + 8), ranges)
+  }
+
+  /// Goes on with a transfer that came in another session, or to an earlier process.
+  mutating func adopt(_ name: UInt64, _ transfer: IncomingTransfer) {
+    guard incoming[name] == nil else { return }
+    incoming[name] = transfer
+    incomingBytes += transfer.byteCount
+  }
+
+  /// Forgets a transfer that there is no room for; what comes of it yet is refused.
+  /// - Returns: the name of what a store has of it.
+  mutating func drop(_ name: UInt64) -> UInt64? {
+    finish(name, isRefused: true)
+    guard let transfer = incoming.removeValue(forKey: name) else { return nil }
+    incomingBytes -= transfer.byteCount
+    return transfer.stored?.body
+  }
+
+  /// Takes out what a store has of messages that are not whole, for another session.
+  mutating func takeStored() -> [UInt64: IncomingTransfer] {
+    let stored = incoming.filter { $0.value.stored != nil }
+    for (name, transfer) in stored {
+      incoming[name] = nil
+      incomingBytes -= transfer.byteCount
+    }
+    return stored
+  }
+
+  /// What is to be noted of a transfer for the next process.
+  func record(_ name: UInt64, owner: [UInt8]) -> (body: UInt64, record: [UInt8])? {
+    guard let transfer = incoming[name], let body = transfer.stored?.body,
+      let record = transfer.record(name: name, owner: owner)
+    else { return nil }
+    return (body, record)
+  }
+
+  /// How far a transfer is that is not whole, if that is news: a hundredth of it has come since the last call.
+  mutating func news(of name: UInt64) -> TransferProgress? {
+    guard let transfer = incoming[name], transfer.byteCount - transfer.reported >= max(1, transfer.size / 100) else {
+      return nil
+    }
+    incoming[name]?.reported = transfer.byteCount
+    return TransferProgress(byteCount: transfer.byteCount, total: transfer.size)
+  }
+
   /// A piece has come. `isFirst` says whether it comes for the first time, and notes that; it is asked for pieces that are
   /// acknowledged alone.
   mutating func arrived(
-    _ header: FrameHeader, _ piece: IncomingTransfer.Piece, _ frame: RawSpan, limit: Int, keepsBytes: Bool,
+    _ header: FrameHeader, _ piece: IncomingTransfer.Piece, _ frame: RawSpan, _ keeping: IncomingTransfer.Keeping,
     _ isFirst: (SequenceNumber) -> Bool
   ) -> Arrival {
+    if let known = finished.first(where: { $0.name == piece.name }) {
+      _ = isFirst(header.sequence)
+      return known.isRefused ? .refused : piece.isLast ? .known : .taken
+    }
     var transfer = incoming.removeValue(forKey: piece.name) ?? IncomingTransfer(piece)
     incomingBytes -= transfer.byteCount
-    guard transfer.size == piece.size, !keepsBytes || piece.size <= limit, incoming.count < Self.mostIncoming else {
+    guard transfer.matches(piece), incoming.count < Self.mostIncoming, transfer.take(piece, frame, keeping) else {
+      if let body = transfer.stored?.body { keeping.store?.remove(body) }
+      finish(piece.name, isRefused: true)
       return .refused
     }
     if piece.isLast {
       // Its number is noted with the message.
-      if transfer.last == nil { transfer.take(piece, frame, keepsBytes: keepsBytes) }
       transfer.last = header
-    } else if isFirst(header.sequence) {
-      transfer.take(piece, frame, keepsBytes: keepsBytes)
+    } else {
+      _ = isFirst(header.sequence)
     }
     guard let last = transfer.last, transfer.isWhole else {
       incomingBytes += transfer.byteCount
@@ -241,6 +304,17 @@ struct Transfers: Sendable {
     var whole = last
     whole.compression = transfer.compression
     whole.bodyCount = UInt32(clamping: transfer.size)
+    finish(piece.name)
     return .whole(whole, transfer.finished())
+  }
+}
+
+extension IncomingTransfer.Keeping {
+  var store: (any BodyStore)? {
+    switch self {
+    case .nothing, .memory: nil
+    case .store(let store, _): store
+    case .content(let store, _, _): store
+    }
   }
 }

@@ -1,8 +1,8 @@
 /// What the application is doing, as far as heartbeats care.
 public enum ApplicationMode: UInt8, Sendable, CaseIterable, BitwiseCopyable {
-  /// Somebody looks at it.
+  /// The user looks at it.
   case foreground
-  /// Nobody looks, but messages are to come.
+  /// The user does not look, but messages are to come.
   case background
   /// The battery is low.
   case lowPower
@@ -67,9 +67,9 @@ public struct HeartbeatPolicy: Hashable, Sendable {
   public var rule = Rule.article
   /// How eager.
   public var strategy = HeartbeatStrategy.balanced
-  /// While somebody looks.
+  /// While the user looks.
   public var foreground = Interval(base: .seconds(30), minimum: .seconds(15), maximum: .seconds(300))
-  /// While nobody looks.
+  /// While the user does not look.
   public var background = Interval(base: .seconds(90), minimum: .seconds(45), maximum: .seconds(600))
   /// While the battery is low.
   public var lowPower = Interval(base: .seconds(60), minimum: .seconds(45), maximum: .seconds(900))

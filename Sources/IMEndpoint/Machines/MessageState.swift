@@ -10,7 +10,7 @@ public enum MessageState: UInt8, Sendable, CaseIterable, BitwiseCopyable {
   case accepted
   /// The application of a recipient has taken it.
   case delivered
-  /// Somebody has read it.
+  /// A user has read it.
   case read
   /// It was given up.
   case failed

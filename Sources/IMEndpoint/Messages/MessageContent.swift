@@ -16,9 +16,9 @@ public enum MessageContent: Hashable, Sendable {
   case location(Location)
   /// What an application makes of it.
   case custom([UInt8])
-  /// Somebody is typing, or has stopped.
+  /// A user is typing, or has stopped.
   case typing(Bool)
-  /// Somebody's status, with words of their own.
+  /// A user's status, with words of their own.
   case status(UserStatus, String)
 
   /// The bytes of an image, a sound, a film or a file, and what is known about them.
@@ -78,7 +78,7 @@ public enum MessageContent: Hashable, Sendable {
     }
   }
 
-  /// Whether somebody is there.
+  /// Whether a user is there.
   public enum UserStatus: UInt8, Sendable, BitwiseCopyable {
     /// Not there.
     case offline

@@ -9,7 +9,7 @@ public enum MessageError: Error, Hashable, Sendable {
 }
 
 extension Message {
-  /// Reads a message from the body of a frame, as it is after decompression. Values that nobody knows are left out.
+  /// Reads a message from the body of a frame, as it is after decompression. Unknown values are left out.
   public init(decoding body: RawSpan) throws(MessageError) {
     let elements: [TLVElement]
     do { elements = try TLV.elements(of: body) } catch { throw .values(error) }

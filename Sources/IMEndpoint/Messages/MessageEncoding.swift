@@ -10,6 +10,29 @@ extension Message {
   }
 }
 
+extension Message {
+  /// A message around content of so many bytes, which its media value holds: what is before the content, ending with the head of its
+  /// value, and what is after it. Whom it is for and where it comes from is said first: a server needs that first.
+  func around(_ byteCount: Int, origin: MessageOrigin?) -> (head: [UInt8], tail: [UInt8]) {
+    var head: [UInt8] = []
+    if let recipient { TLV.append(.recipient, recipient.utf8, to: &head) }
+    if let group { TLV.append(.group, group.utf8, to: &head) }
+    if let origin { TLV.append(.origin, origin.outgoing, to: &head) }
+    let (tag, media): (Tag, MessageContent.Media) =
+      switch content {
+      case .image(let media): (.image, media)
+      case .audio(let media): (.audio, media)
+      case .video(let media): (.video, media)
+      case .file(let media): (.file, media)
+      default: (.file, MessageContent.Media([]))
+      }
+    TLV.append(head: tag, count: byteCount, to: &head)
+    var tail: [UInt8] = []
+    media.appendAttributes(to: &tail)
+    return (head, tail)
+  }
+}
+
 extension MessageContent {
   fileprivate func append(to body: inout [UInt8]) {
     switch self {
@@ -36,6 +59,10 @@ extension MessageContent {
 extension MessageContent.Media {
   fileprivate func append(_ tag: Tag, to body: inout [UInt8]) {
     TLV.append(tag, bytes, to: &body)
+    appendAttributes(to: &body)
+  }
+
+  fileprivate func appendAttributes(to body: inout [UInt8]) {
     guard name != nil || mediaType != nil || dimensions != nil || duration != nil else { return }
     TLV.appendNested(to: &body) {
       if let name { TLV.append(.name, name.utf8, to: &$0) }

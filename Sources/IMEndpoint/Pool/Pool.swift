@@ -2,7 +2,7 @@
 public struct PoolLimits: Hashable, Sendable {
   /// Sessions of one kind, in use or not.
   public var perKind = 5
-  /// A session that nobody has used for so long is closed.
+  /// A session that was not used for so long is closed.
   public var idle = Duration.seconds(300)
   /// How often that is looked for.
   public var sweep = Duration.seconds(60)

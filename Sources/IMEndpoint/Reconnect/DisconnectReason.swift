@@ -6,7 +6,7 @@ public enum DisconnectReason: UInt8, Sendable, CaseIterable, BitwiseCopyable {
   case network
   /// The server closed the connection, or reset it.
   case closedByPeer
-  /// Nobody listens at the server's address.
+  /// No process listens at the server's address.
   case refused
   /// Nothing answered a heartbeat in time.
   case heartbeatTimeout

@@ -13,13 +13,33 @@ struct Letter: Sendable {
   var isDelivered = false
   /// Whether it is for the other devices of its sender's alone.
   var skipsSender = false
+  /// The body, where a store has most of it; then `body` is empty.
+  var large: LargeBody?
 
   /// What a letter costs beside its body.
   static var overhead: Int { 256 }
   /// Bytes that it counts for.
-  var byteCount: Int { body.count + Self.overhead }
+  var byteCount: Int { count + Self.overhead }
+  /// Bytes of its body.
+  var count: Int { large?.source.count ?? body.count }
   /// Bytes that it counts for while it is under way to a device: a large one goes in pieces, and others pass beside it.
-  var cost: Int { min(body.count, OutgoingTransfer.least) }
+  var cost: Int { min(count, OutgoingTransfer.least) }
+}
+
+/// The body of a letter that a store has: what the server adds, and parts of what its sender has sent.
+final class LargeBody: Sendable {
+  /// Its name in the store, and the name of the transfer to every device.
+  let body: UInt64
+  let prefix: [UInt8]
+  let parts: [Range<Int>]
+  let source: BodySource
+
+  init(_ body: UInt64, prefix: [UInt8], parts: [Range<Int>], _ reader: any BodyReader) {
+    (self.body, self.prefix, self.parts) = (body, prefix, parts)
+    var source = BodySource(prefix)
+    for part in parts { source.append(reader, part) }
+    self.source = source
+  }
 }
 
 /// The letters of one user: a log, of which each device has read a part.

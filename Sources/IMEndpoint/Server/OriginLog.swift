@@ -75,43 +75,72 @@ struct GroupLog: Sendable {
     var unread: Int?
     /// A bit for each member who has read it.
     var readers: [UInt64] = []
+    /// The members, in the order of their letters; empty where they are not known.
+    var members: [String] = []
     /// Whether nothing more is to be told of it.
     var isSettled: Bool { undelivered == 0 && unread ?? 0 == 0 }
+  }
+
+  /// What a device calls a message to a group.
+  private struct Name: Hashable {
+    var device: DeviceID
+    var name: MessageName
   }
 
   /// Messages of which account is kept.
   static var limit: Int { 65_536 }
   private var entries = FIFOQueue<Entry>(keeping: 256)
+  private var names: [Name: MessageID] = [:]
   /// Messages of which not all was told when they went.
   private(set) var lost: UInt64 = 0
 
   var count: Int { entries.count }
 
-  mutating func append(_ entry: Entry) {
+  /// - Returns: entries that are not kept any more.
+  @discardableResult
+  mutating func append(_ entry: Entry) -> [Entry] {
     entries.append(entry)
+    if entry.from.name.number > 0 { names[Name(device: entry.from.device, name: entry.from.name)] = entry.first }
+    var gone: [Entry] = []
     while let first = entries.first, first.isSettled || entries.count > Self.limit {
       if !first.isSettled { lost += 1 }
       _ = entries.popFirst()
+      let name = Name(device: first.from.device, name: first.from.name)
+      if names[name] == first.first { names[name] = nil }
+      gone.append(first)
     }
+    return gone
+  }
+
+  /// The entry of the message that has the letter with this number.
+  func entry(of id: MessageID) -> Entry? { place(of: id).flatMap { entries[$0] } }
+
+  /// The number of a member's letter of a message, which is called by its name.
+  func letter(_ device: DeviceID, _ name: MessageName, of member: String) -> MessageID? {
+    guard let first = names[Name(device: device, name: name)], let entry = entry(of: first),
+      let index = entry.members.firstIndex(of: member)
+    else { return nil }
+    return MessageID(rawValue: first.rawValue + UInt64(index))
   }
 
   /// A member has the letter with this number, or has read it.
-  /// - Returns: where the message came from, and whether its sender is told now; nil when it is no message to a group.
-  mutating func note(_ id: MessageID, isRead: Bool) -> (from: SentFrom, isToldNow: Bool)? {
+  /// - Returns: where the message came from, whether its sender is told now, and whether something has changed; nil when it is no
+  ///   message to a group.
+  mutating func note(_ id: MessageID, isRead: Bool) -> (from: SentFrom, isToldNow: Bool, isNew: Bool)? {
     guard let place = place(of: id), var entry = entries[place] else { return nil }
     defer { entries[place] = entry }
     guard isRead else {
       entry.undelivered = max(0, entry.undelivered - 1)
-      return (entry.from, entry.undelivered == 0)
+      return (entry.from, entry.undelivered == 0, true)
     }
     let member = Int(id.rawValue - entry.first.rawValue)
     if entry.readers.isEmpty { entry.readers = [UInt64](repeating: 0, count: (entry.count + 63) / 64) }
     guard let unread = entry.unread, entry.readers[member / 64] & 1 << (member & 63) == 0 else {
-      return (entry.from, false)
+      return (entry.from, false, false)
     }
     entry.readers[member / 64] |= 1 << (member & 63)
     entry.unread = max(0, unread - 1)
-    return (entry.from, unread == 1)
+    return (entry.from, unread == 1, true)
   }
 
   /// The place of the message that has the letter with this number, which is looked for by halves.

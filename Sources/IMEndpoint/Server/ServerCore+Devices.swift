@@ -64,7 +64,7 @@ extension ServerCore {
         close(old)
       }
       leave(Int(session), link, at: now)
-      oweAgain(Int(session), at: now)
+      requeueReceipts(Int(session), at: now)
       forget(Int(session), keepsDevice: true)
     }
     resetCursor(place)
@@ -132,10 +132,11 @@ extension ServerCore {
   mutating func forgetDevice(_ place: Int) {
     guard devices[place].isKnown else { return }
     unsubscribe(place)
-    dropOwed(place)
+    dropPendingReceipts(place)
     let orphans = devices[place].sessions
     devices[place].sessions = []
     for session in orphans { forget(Int(session), keepsDevice: true) }
+    dropPartial(of: place)
     deviceIndex[devices[place].peer] = nil
     if identities[devices[place].identity] == Int32(place) { identities[devices[place].identity] = nil }
     let (peer, generation) = (devices[place].peer, devices[place].generation)

@@ -32,7 +32,7 @@ extension ServerCore {
   /// Ends a user's membership.
   public mutating func leave(_ user: String, _ group: String) {
     guard groups[group]?.remove(user) != nil else { return }
-    if groups[group]?.isEmpty ?? false { groups[group] = nil }
+    if groups[group]?.isEmpty ?? false { (groups[group], recipients[group]) = (nil, nil) }
     keep(.member(group: group, user: user, isMember: false))
   }
 
@@ -51,18 +51,21 @@ extension ServerCore {
   mutating func putAll(_ letter: Letter, in group: String, _ from: SentFrom, at now: Moment) {
     guard let device = place(of: from.device) else { return }
     let sender = devices[device].user
-    let others = (groups[group] ?? []).filter { $0 != sender }
+    var others = (groups[group] ?? []).filter { $0 != sender }.sorted()
+    // Many messages share one list.
+    if let last = recipients[group], last == others { others = last } else { recipients[group] = others }
     let first = MessageID(rawValue: nextMessage)
-    for member in others.sorted() {
+    for member in others {
       var copy = letter
       copy.id = MessageID(rawValue: nextMessage)
       nextMessage += 1
       put(copy, for: member, at: now)
     }
     if !others.isEmpty {
-      groupLog.append(
-        GroupLog.Entry(
-          first: first, count: others.count, from: from, undelivered: others.count, unread: others.count))
+      let entry = GroupLog.Entry(
+        first: first, count: others.count, from: from, undelivered: others.count, unread: others.count, members: others)
+      keep(entry)
+      for gone in groupLog.append(entry) { keep(.groupForgotten(gone.first.rawValue)) }
     }
     guard let sender, let box = users[sender].map({ Int($0) }), mailboxes[box].devices.count > 1 else { return }
     var own = letter
@@ -71,5 +74,30 @@ extension ServerCore {
     own.isDelivered = true
     own.skipsSender = true
     put(own, for: sender, at: now)
+  }
+
+  /// Keeps what is known of a message to a group.
+  private mutating func keep(_ entry: GroupLog.Entry) {
+    guard configuration.isDurable, entry.from.name.number > 0, let device = place(of: entry.from.device),
+      case .client(let key) = devices[device].peer
+    else { return }
+    operations.append(
+      .groupMessage(
+        StoredGroupMessage(
+          first: entry.first.rawValue, key: key.bytes, group: entry.from.name.conversation,
+          number: entry.from.name.number, members: entry.members, undelivered: entry.undelivered,
+          readers: entry.readers)))
+  }
+
+  /// A member of a group has a message, or has read it.
+  mutating func noteGroup(_ id: MessageID, isRead: Bool) -> (from: SentFrom, isToldNow: Bool)? {
+    guard groupLog.count > 0, let found = groupLog.note(id, isRead: isRead) else { return nil }
+    if found.isNew, configuration.isDurable, let entry = groupLog.entry(of: id), !entry.members.isEmpty {
+      keep(
+        entry.isSettled
+          ? .groupForgotten(entry.first.rawValue)
+          : .groupProgress(entry.first.rawValue, undelivered: entry.undelivered, readers: entry.readers))
+    }
+    return (found.from, found.isToldNow)
   }
 }

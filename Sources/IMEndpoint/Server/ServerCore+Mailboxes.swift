@@ -41,6 +41,7 @@ extension ServerCore {
       let kept = stored(letter, user)
       operations.append(.put(kept))
     }
+    if let body = letter.large?.body { bodyUses[body, default: 0] += 1 }
     storedBytes += letter.byteCount
     if let sender = place(of: letter.sender) { devices[sender].stored += letter.byteCount }
     for device in mailboxes[box].devices { enqueue(Int(device)) }
@@ -50,8 +51,9 @@ extension ServerCore {
     var sender: [UInt8] = []
     if let place = place(of: letter.sender), case .client(let key) = devices[place].peer { sender = key.bytes }
     return StoredLetter(
-      id: letter.id.rawValue, user: user, body: letter.body, isCompressed: letter.isCompressed,
-      category: letter.category, sender: sender, isDelivered: letter.isDelivered, skipsSender: letter.skipsSender)
+      id: letter.id.rawValue, user: user, body: letter.large?.prefix ?? letter.body, isCompressed: letter.isCompressed,
+      category: letter.category, sender: sender, isDelivered: letter.isDelivered, skipsSender: letter.skipsSender,
+      content: letter.large.map { StoredParts(body: $0.body, parts: $0.parts) })
   }
 
   // MARK: sending
@@ -144,6 +146,11 @@ extension ServerCore {
       }
     }
     metrics.messagesSent += 1
+    if let large = letter.large {
+      let asks = sessions[place].traffic.features.contains(.resumption)
+      sessions[place].traffic.transfers.append(message, large.source, name: large.body, asks: asks)
+      return pumpPieces(place, at: now)
+    }
     if message.body.count > OutgoingTransfer.least {
       sessions[place].traffic.transfers.append(message)
       return pumpPieces(place, at: now)
@@ -184,6 +191,7 @@ extension ServerCore {
   private mutating func removeFirst(_ box: Int) {
     guard let letter = mailboxes[box].removeFirst() else { return }
     storedBytes -= letter.byteCount
+    if let body = letter.large?.body { release(body) }
     keep(.removed(letter.id.rawValue))
     if let sender = place(of: letter.sender) { devices[sender].stored -= letter.byteCount }
   }

@@ -1,7 +1,7 @@
 internal import IMWire
 
 /// Receipts that wait for one sender, in the order they came, each once. Each costs the same, however many there are.
-struct OwedReceipts: Sendable {
+struct PendingReceipts: Sendable {
   private struct Waiting: Sendable {
     var order: UInt64
     /// The session that it was sent in; it goes out anew when that is gone.
@@ -53,8 +53,8 @@ struct OwedReceipts: Sendable {
 /// Receipts: told in the session that a message came in, or by the message's name where that session is gone.
 extension ServerCore {
   /// Receipts that wait for one device, and for all devices; the oldest of a device go for newer ones.
-  static var mostOwed: Int { 4_096 }
-  static var mostOwedInAll: Int { 1 << 18 }
+  static var mostPendingReceipts: Int { 4_096 }
+  static var mostPendingReceiptsInAll: Int { 1 << 18 }
 
   /// Receipts that were forgotten before their senders had them: there were too many.
   public var receiptsLost: UInt64 { droppedReceipts + groupLog.lost }
@@ -68,15 +68,15 @@ extension ServerCore {
       sessions[sender].delivered.append(from.sequence.rawValue)
       if sessions[sender].delivered.count >= 1_024 { inform(sender, at: now) }
     } else {
-      owe(from, isRead: false, at: now)
+      queueReceipt(from, isRead: false, at: now)
     }
   }
 
   /// A recipient has read a message.
   mutating func reportRead(_ id: MessageID, at now: Moment) {
     guard let from = whom(id, isRead: true) else { return }
-    guard let sender = attached(from) else { return owe(from, isRead: true, at: now) }
-    do { try sendReceipt(from.sequence, sender, at: now) } catch { owe(from, isRead: true, at: now) }
+    guard let sender = attached(from) else { return queueReceipt(from, isRead: true, at: now) }
+    do { try sendReceipt(from.sequence, sender, at: now) } catch { queueReceipt(from, isRead: true, at: now) }
   }
 
   /// A recipient has read a message that came in a session which is gone: it says where the message comes from.
@@ -86,18 +86,24 @@ extension ServerCore {
     let identity = ClientIdentity(
       high: TLV.number(body, start..<start + 8), low: TLV.number(body, start + 8..<start + 16))
     let number = TLV.number(body, start + 16..<start + 24)
-    // When all of a group have read a message is known of those of this process alone.
-    guard range.count == 24, let sender = identities[identity].map({ Int($0) }), devices[sender].isKnown else { return }
+    guard let sender = identities[identity].map({ Int($0) }), devices[sender].isKnown else { return }
+    if range.count > 24 {
+      // To a group: its sender is told when all have read it.
+      let group = body.extracting(start + 24..<range.upperBound).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+      let name = MessageName(conversation: group, isGroup: true, number: number)
+      guard let letter = groupLog.letter(id(ofDevice: sender), name, of: user) else { return }
+      return reportRead(letter, at: now)
+    }
     let name = MessageName(conversation: user, isGroup: false, number: number)
     let conversation = Conversation(name: user, isGroup: false, lane: MessageOrigin.lane(of: number))
     let counter = MessageOrigin.counter(of: number)
     guard counter > 0, devices[sender].conversations[conversation]?.contains(counter) ?? false else { return }
-    owe(SentFrom(id(ofDevice: sender), name), isRead: true, at: now)
+    queueReceipt(SentFrom(id(ofDevice: sender), name), isRead: true, at: now)
   }
 
   /// Whom a receipt is for; nil when it is not known, or not all members of a group have come so far.
   private mutating func whom(_ id: MessageID, isRead: Bool) -> SentFrom? {
-    guard groupLog.count > 0, let found = groupLog.note(id, isRead: isRead) else { return origins.origin(of: id) }
+    guard let found = noteGroup(id, isRead: isRead) else { return origins.origin(of: id) }
     return found.isToldNow ? found.from : nil
   }
 
@@ -111,23 +117,25 @@ extension ServerCore {
   // MARK: by name
 
   /// A receipt waits for its sender, and goes out at once where a session of it is there.
-  mutating func owe(_ from: SentFrom, isRead: Bool, at now: Moment) {
+  mutating func queueReceipt(_ from: SentFrom, isRead: Bool, at now: Moment) {
     guard from.name.number > 0, let device = place(of: from.device), case .client = devices[device].peer else { return }
     let entry = NamedReceipts.Entry(name: from.name, isRead: isRead)
-    guard !devices[device].owed.contains(entry) else { return }
-    if owedReceipts >= Self.mostOwedInAll, devices[device].owed.isEmpty {
+    guard !devices[device].pendingReceipts.contains(entry) else { return }
+    if pendingReceiptCount >= Self.mostPendingReceiptsInAll, devices[device].pendingReceipts.isEmpty {
       droppedReceipts += 1
       return
     }
-    while devices[device].owed.count >= Self.mostOwed || owedReceipts >= Self.mostOwedInAll {
-      guard let first = devices[device].owed.popFirst() else { break }
+    while devices[device].pendingReceipts.count >= Self.mostPendingReceipts
+      || pendingReceiptCount >= Self.mostPendingReceiptsInAll
+    {
+      guard let first = devices[device].pendingReceipts.popFirst() else { break }
       droppedReceipts += 1
-      owedReceipts -= 1
-      keep(first, isOwed: false, device)
+      pendingReceiptCount -= 1
+      keep(first, isPending: false, device)
     }
-    devices[device].owed.append(entry)
-    owedReceipts += 1
-    keep(entry, isOwed: true, device)
+    devices[device].pendingReceipts.append(entry)
+    pendingReceiptCount += 1
+    keep(entry, isPending: true, device)
     guard let session = devices[device].sessions.first(where: { mayTell(Int($0)) }).map({ id(Int($0)) }) else { return }
     if informed.last != session { informed.append(session) }
   }
@@ -136,22 +144,22 @@ extension ServerCore {
     sessions[place].linkMask != 0 && sessions[place].traffic.features.contains(.namedReceipts)
   }
 
-  private mutating func keep(_ entry: NamedReceipts.Entry, isOwed: Bool, _ device: Int) {
+  private mutating func keep(_ entry: NamedReceipts.Entry, isPending: Bool, _ device: Int) {
     guard let key = keptKey(device) else { return }
     let name = entry.name
     keep(
       .receipt(
         StoredReceipt(
           key: key, conversation: name.conversation, isGroup: name.isGroup, number: name.number, isRead: entry.isRead),
-        isOwed: isOwed))
+        isPending: isPending))
   }
 
   /// Tells a client that is back what became of its messages meanwhile. It is kept until that is acknowledged.
-  mutating func payOwed(_ place: Int, at now: Moment) {
+  mutating func sendPendingReceipts(_ place: Int, at now: Moment) {
     let device = Int(sessions[place].device)
-    guard !devices[device].owed.isEmpty, mayTell(place) else { return }
+    guard !devices[device].pendingReceipts.isEmpty, mayTell(place) else { return }
     var part: [NamedReceipts.Entry] = []
-    for (entry, session) in devices[device].owed.all {
+    for (entry, session) in devices[device].pendingReceipts.all {
       if let session, self.place(of: session) != nil { continue }
       part.append(entry)
       guard part.count == NamedReceipts.most else { continue }
@@ -166,23 +174,23 @@ extension ServerCore {
     TLV.append(.namedReceipts, NamedReceipts.encoded(part), to: &body)
     // What the queue has no room for goes out when its client is back again.
     guard (try? accept(.receipt, body, .normal, .normal, place, at: now)) != nil else { return false }
-    for entry in part { devices[device].owed.note(entry, sentIn: id(place)) }
+    for entry in part { devices[device].pendingReceipts.note(entry, sentIn: id(place)) }
     return true
   }
 
-  /// A client has a receipt: what it says is not owed any more.
-  mutating func paid(_ body: [UInt8], _ device: Int) {
-    guard !devices[device].owed.isEmpty else { return }
+  /// A client has a receipt: what it says does not wait any more.
+  mutating func receiptsAcknowledged(_ body: [UInt8], _ device: Int) {
+    guard !devices[device].pendingReceipts.isEmpty else { return }
     let bytes = body.span.bytes
     guard let range = TLV.value(of: .namedReceipts, in: bytes) else { return }
-    for entry in NamedReceipts.decoded(bytes, range) where devices[device].owed.remove(entry) {
-      owedReceipts -= 1
-      keep(entry, isOwed: false, device)
+    for entry in NamedReceipts.decoded(bytes, range) where devices[device].pendingReceipts.remove(entry) {
+      pendingReceiptCount -= 1
+      keep(entry, isPending: false, device)
     }
   }
 
   /// A session is forgotten: what its client was to be told there, it is told by name when it is back.
-  mutating func oweAgain(_ place: Int, at now: Moment) {
+  mutating func requeueReceipts(_ place: Int, at now: Moment) {
     let device = Int(sessions[place].device)
     guard case .client = devices[device].peer, sessions[place].traffic.features.contains(.namedReceipts) else { return }
     var bodies: [[UInt8]] = []
@@ -211,24 +219,46 @@ extension ServerCore {
     guard !delivered.isEmpty || !read.isEmpty else { return }
     let names = origins.names(of: delivered.union(read), in: id(place))
     for (sequence, from) in names.sorted(by: { $0.value.name.number < $1.value.name.number }) {
-      if delivered.contains(sequence) { owe(from, isRead: false, at: now) }
-      if read.contains(sequence) { owe(from, isRead: true, at: now) }
+      if delivered.contains(sequence) { queueReceipt(from, isRead: false, at: now) }
+      if read.contains(sequence) { queueReceipt(from, isRead: true, at: now) }
     }
   }
 
-  /// Forgets what is owed to a device that is forgotten itself.
-  mutating func dropOwed(_ device: Int) {
-    owedReceipts -= devices[device].owed.count
-    droppedReceipts += UInt64(devices[device].owed.count)
-    devices[device].owed = OwedReceipts()
+  /// Forgets receipts that wait for a device that is forgotten itself.
+  mutating func dropPendingReceipts(_ device: Int) {
+    pendingReceiptCount -= devices[device].pendingReceipts.count
+    droppedReceipts += UInt64(devices[device].pendingReceipts.count)
+    devices[device].pendingReceipts = PendingReceipts()
   }
 
   // MARK: after a start
 
   /// Finds out again whom receipts are for, of letters that a store has kept.
-  mutating func restoreOrigins(_ letters: [StoredLetter]) {
+  mutating func restoreOrigins(_ letters: [StoredLetter], _ groupMessages: [StoredGroupMessage]) {
     var group: GroupLog.Entry?
-    for letter in letters where !letter.skipsSender {
+    var entries: [GroupLog.Entry] = []
+    var known: Set<UInt64> = []
+    for message in groupMessages where message.key.count == 16 {
+      guard let place = deviceIndex[.client(DeviceKey(message.key))], !message.members.isEmpty,
+        message.members.count <= Self.mostMembers
+      else {
+        keep(.groupForgotten(message.first))
+        continue
+      }
+      let name = MessageName(conversation: message.group, isGroup: true, number: message.number)
+      let count = message.members.count
+      var readers = message.readers
+      if readers.count != (count + 63) / 64 { readers = [] }
+      entries.append(
+        GroupLog.Entry(
+          first: MessageID(rawValue: message.first), count: count, from: SentFrom(id(ofDevice: Int(place)), name),
+          undelivered: min(count, max(0, message.undelivered)),
+          unread: max(0, count - readers.reduce(0) { $0 + $1.nonzeroBitCount }), readers: readers,
+          members: message.members))
+      for letter in message.first..<message.first + UInt64(count) { known.insert(letter) }
+      nextMessage = max(nextMessage, message.first + UInt64(count))
+    }
+    for letter in letters where !letter.skipsSender && !known.contains(letter.id) {
       let from = origin(of: letter)
       // The letters of one message to a group follow one another.
       let id = MessageID(rawValue: letter.id)
@@ -236,7 +266,7 @@ extension ServerCore {
         from?.name != open.from.name || from?.device != open.from.device
           || letter.id - open.first.rawValue >= UInt64(Self.mostMembers)
       {
-        groupLog.append(open)
+        entries.append(open)
         group = nil
       }
       guard let from else { continue }
@@ -249,7 +279,10 @@ extension ServerCore {
       if !letter.isDelivered { open.undelivered += 1 }
       group = open
     }
-    if let group { groupLog.append(group) }
+    if let group { entries.append(group) }
+    for entry in entries.sorted(by: { $0.first < $1.first }) {
+      for gone in groupLog.append(entry) { keep(.groupForgotten(gone.first.rawValue)) }
+    }
   }
 
   private func origin(of letter: StoredLetter) -> SentFrom? {

@@ -197,6 +197,10 @@ extension ServerCore {
     case .control:
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
       if let range = TLV.value(of: .membership, in: body) { membership(body, range, place) }
+      if let range = TLV.value(of: .transferHave, in: body), let having = Transfers.having(body, range) {
+        sessions[place].traffic.transfers.has(having.name, having.ranges)
+        pump(place, at: now)
+      }
       if TLV.value(of: .leave, in: body) != nil { leave(place, link, isForGood: true, at: now) }
     case .receipt:
       // Earlier versions compressed long ones.
@@ -210,7 +214,10 @@ extension ServerCore {
     }
   }
 
-  mutating func message(_ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, at now: Moment) {
+  /// A message has come. Of a `large` one that is in the store, `body` is what the server looks at.
+  mutating func message(
+    _ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, _ large: LargeContent? = nil, at now: Moment
+  ) {
     var content: [UInt8] = []
     if configuration.service != .deliver {
       if sessions[place].traffic.hasCome(header.sequence) {
@@ -220,11 +227,13 @@ extension ServerCore {
       }
       content = plain(body, header)
       // What cannot be taken is not acknowledged. Where it may be later, its sender waits, as it would for a network.
-      switch admission(of: content, place) {
+      let count = large.map { content.count + $0.parts.reduce(0) { $0 + $1.count } } ?? content.count
+      switch admission(of: content, count, place) {
       case .taken: break
       case .noRoom: return
       case .refused(let reason):
         undeliverable += 1
+        withhold(content, of: Int(sessions[place].device))
         return refuse(header.sequence, reason, place, on: link, at: now)
       }
     }
@@ -235,9 +244,9 @@ extension ServerCore {
     }
     metrics.messagesReceived += 1
     sessions[place].isUsed = true
-    metrics.payloadBytes += UInt64(body.byteCount)
+    metrics.payloadBytes += UInt64(large?.reader.byteCount ?? body.byteCount)
     guard configuration.tellsMessages || configuration.service != .deliver else { return }
-    if configuration.service != .deliver { serve(content, header, place, at: now) }
+    if configuration.service != .deliver { serve(content, header, place, large, at: now) }
     guard configuration.tellsMessages else { return }
     tell(.message(inbox.add(header, body, session: id(place), connection: connection(link))))
   }
@@ -317,7 +326,7 @@ extension ServerCore {
       answered(pending.body.count, pending.carriers, of: place, after: roundTrip, at: now)
     }
     sessions[place].traffic.pending.remove(entry)
-    if pending.kind == .receipt { paid(pending.body, Int(sessions[place].device)) }
+    if pending.kind == .receipt { receiptsAcknowledged(pending.body, Int(sessions[place].device)) }
     if pending.kind == .data { accepted(pending.id, sequence, place, at: now) }
   }
 
@@ -347,7 +356,11 @@ extension ServerCore {
     guard reason == nil, let place = join(header.session, request, on: link, at: now) else {
       return refuse(header, reason ?? .full, on: link, at: now)
     }
-    if let unsettled = request.unsettled { sessions[place].traffic.settle(unsettled) }
+    if let unsettled = request.unsettled {
+      for (count, carriers) in sessions[place].traffic.settle(unsettled) {
+        answered(count, carriers, of: place, isPiece: true, after: nil, at: now)
+      }
+    }
     var offered = configuration.speech.features
     if configuration.isDurable { offered.insert(.durable) } else { offered.remove(.durable) }
     let common = request.features.intersection(offered)
@@ -363,7 +376,7 @@ extension ServerCore {
       tell(.handshake(id(place), .agreed(version, common)))
     }
     resendOrphans(place, at: now)
-    payOwed(place, at: now)
+    sendPendingReceipts(place, at: now)
     pump(place, at: now)
   }
 

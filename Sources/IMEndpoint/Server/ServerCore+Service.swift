@@ -15,34 +15,39 @@ extension ServerCore {
   }
 
   /// Whether a message can be taken that a session has sent.
-  func admission(of body: [UInt8], _ place: Int) -> Admission {
+  func admission(of body: [UInt8], _ count: Int, _ place: Int) -> Admission {
     guard configuration.service == .forward else {
-      return sessions[place].traffic.hasRoom(body.count, .normal) ? .taken : .noRoom
+      return sessions[place].traffic.hasRoom(count, .normal) ? .taken : .noRoom
     }
-    guard let target = target(of: body) else { return .refused(.namesNobody) }
-    guard body.count <= min(configuration.largestBody, OutgoingTransfer.most) - Self.addedBytes else {
+    guard let target = target(of: body) else { return .refused(.noRecipient) }
+    guard count <= min(configuration.largestBody, OutgoingTransfer.most) - Self.addedBytes else {
       return .refused(.tooLarge)
     }
     if isTransient(body) { return .taken }
     let device = Int(sessions[place].device)
     // What has come before is acknowledged again, whatever room there is now.
-    if let (number, _) = origin(in: body), number > 0,
-      devices[device].conversations[conversation(target, number)]?.contains(MessageOrigin.counter(of: number)) ?? false
-    {
-      return .taken
-    }
-    let count = body.count + Self.addedBytes
-    let reason =
-      target.isGroup
+    if hasCome(body, target, from: device) { return .taken }
+    return refusal(of: count + Self.addedBytes, for: target, from: device).map { .refused($0) } ?? .taken
+  }
+
+  /// Why a message of so many bytes cannot be taken in for a user or a group; `nil` when it can.
+  func refusal(of count: Int, for target: (name: String, isGroup: Bool), from device: Int) -> FailureReason? {
+    target.isGroup
       ? refusal(of: count, forGroup: target.name, from: device) : refusal(of: count, for: target.name, from: device)
-    return reason.map { .refused($0) } ?? .taken
+  }
+
+  /// Whether a message with this number has come from the device before.
+  func hasCome(_ body: [UInt8], _ target: (name: String, isGroup: Bool), from device: Int) -> Bool {
+    guard let (number, _) = origin(in: body), number > 0 else { return false }
+    return devices[device].conversations[conversation(target, number)]?.contains(MessageOrigin.counter(of: number))
+      ?? false
   }
 
   /// What a server adds to a body, at most: the sender's name and the origin.
-  private static var addedBytes: Int { 320 }
+  static var addedBytes: Int { 640 }
 
   /// The user or the group that a message names; the group, where it names both.
-  private func target(of body: [UInt8]) -> (name: String, isGroup: Bool)? {
+  func target(of body: [UInt8]) -> (name: String, isGroup: Bool)? {
     let bytes = body.span.bytes
     let group = TLV.value(of: .group, in: bytes)
     guard let range = group ?? TLV.value(of: .recipient, in: bytes), range.count <= 256, !range.isEmpty else {
@@ -70,16 +75,20 @@ extension ServerCore {
   }
 
   /// Does with a message that came for the first time what the service says.
-  mutating func serve(_ body: [UInt8], _ header: FrameHeader, _ place: Int, at now: Moment) {
+  mutating func serve(
+    _ body: [UInt8], _ header: FrameHeader, _ place: Int, _ large: LargeContent? = nil, at now: Moment
+  ) {
     switch configuration.service {
     case .deliver: break
     case .echo: _ = try? accept(.data, body, header.sequence.category ?? .normal, .normal, place, at: now)
-    case .forward: forward(body, header, place, at: now)
+    case .forward: forward(body, header, place, large, at: now)
     }
   }
 
   /// Sends a message on to the user it names, with its sender's name, device and number as the server knows them.
-  private mutating func forward(_ body: [UInt8], _ header: FrameHeader, _ place: Int, at now: Moment) {
+  private mutating func forward(
+    _ body: [UInt8], _ header: FrameHeader, _ place: Int, _ large: LargeContent?, at now: Moment
+  ) {
     guard let target = target(of: body) else { return }
     let device = Int(sessions[place].device)
     let category = header.sequence.category ?? .normal
@@ -89,6 +98,7 @@ extension ServerCore {
     if let said { (origin.number, origin.milliseconds) = said }
     let isTransient = isTransient(body)
     var missing: UInt64?
+    var withheld: [UInt64] = []
     if !isTransient, said == nil || origin.number > 0 {
       let lane = said == nil ? MessageOrigin.lane(category, .normal) : MessageOrigin.lane(of: origin.number)
       let conversation = Conversation(name: target.name, isGroup: target.isGroup, lane: lane)
@@ -97,6 +107,7 @@ extension ServerCore {
         return
       }
       origin.number = UInt64(lane) << 56 | counter
+      withheld = self.withheld(in: conversation, before: counter, of: device)
     } else {
       origin.number = 0
     }
@@ -104,8 +115,9 @@ extension ServerCore {
     if let sender = devices[device].user { TLV.append(.sender, sender.utf8, to: &forwarded) }
     TLV.append(.origin, origin.forwarded, to: &forwarded)
     if let missing { TLV.append(.missing, TLV.bigEndian(missing), to: &forwarded) }
+    if !withheld.isEmpty { TLV.append(.withheld, withheld.flatMap { TLV.bigEndian($0) }, to: &forwarded) }
     // No client writes under another client's name.
-    TLV.append(body, without: [.sender, .origin, .missing], to: &forwarded)
+    TLV.append(body, without: [.sender, .origin, .missing, .withheld], to: &forwarded)
     if isTransient {
       guard target.isGroup else { return pass(forwarded, category, to: target.name, at: now) }
       let sender = devices[device].user
@@ -113,11 +125,12 @@ extension ServerCore {
       for member in members where member != sender { pass(forwarded, category, to: member, at: now) }
       return
     }
-    let isShort = forwarded.count <= Deflate.largestCount
+    let isShort = large == nil && forwarded.count <= Deflate.largestCount
     let compressed = configuration.speech.compresses && isShort ? Deflate.compressed(forwarded) : nil
     var letter = Letter(
-      id: MessageID(rawValue: nextMessage), body: compressed ?? forwarded, isCompressed: compressed != nil,
-      category: category, sender: self.id(ofDevice: device), at: now)
+      id: MessageID(rawValue: nextMessage), body: large == nil ? compressed ?? forwarded : [],
+      isCompressed: compressed != nil, category: category, sender: self.id(ofDevice: device), at: now)
+    if let large { letter.large = LargeBody(large.body, prefix: forwarded, parts: large.parts, large.reader) }
     let name = MessageName(
       conversation: target.name, isGroup: target.isGroup, number: said == nil ? 0 : origin.number)
     let from = SentFrom(self.id(place), header.sequence, letter.sender, name)
@@ -126,6 +139,29 @@ extension ServerCore {
     nextMessage += 1
     origins.note(letter.id, from)
     put(letter, for: target.name, at: now)
+  }
+
+  /// Numbers that are told with a later one.
+  private static var mostWithheld: Int { 32 }
+
+  /// A message was refused for good: its recipients are told with the next one not to wait for it.
+  mutating func withhold(_ body: [UInt8], of device: Int) {
+    guard configuration.service == .forward, let target = target(of: body), let (number, _) = origin(in: body),
+      MessageOrigin.counter(of: number) > 0
+    else { return }
+    let conversation = conversation(target, number)
+    let counter = MessageOrigin.counter(of: number)
+    guard !devices[device].withheld.contains(where: { $0.counter == counter && $0.conversation == conversation }) else {
+      return
+    }
+    devices[device].withheld.append((conversation, counter))
+    if devices[device].withheld.count > 4 * Self.mostWithheld { devices[device].withheld.removeFirst() }
+  }
+
+  private func withheld(in conversation: Conversation, before counter: UInt64, of device: Int) -> [UInt64] {
+    guard !devices[device].withheld.isEmpty else { return [] }
+    return devices[device].withheld.filter { $0.counter < counter && $0.conversation == conversation }
+      .suffix(Self.mostWithheld).map(\.counter)
   }
 
   /// The counter of a message in its conversation, which has come with it; `nil` when it had come before. A client that
@@ -184,7 +220,7 @@ extension ServerCore {
     for session in all {
       guard let place = place(of: session) else { continue }
       inform(place, at: now)
-      payOwed(place, at: now)
+      sendPendingReceipts(place, at: now)
     }
   }
 
@@ -196,7 +232,7 @@ extension ServerCore {
     sessions[place].delivered = []
     do { try accept(.receipt, body, .normal, .normal, place, at: now) } catch {
       // There is no room: who can be told by name is told so.
-      for from in origins.names(of: Set(all), in: id(place)).values { owe(from, isRead: false, at: now) }
+      for from in origins.names(of: Set(all), in: id(place)).values { queueReceipt(from, isRead: false, at: now) }
     }
   }
 

@@ -122,7 +122,7 @@ extension ServerCore {
   private mutating func evictOldest(at now: Moment) -> Bool {
     guard let oldest = evictions.popFirst({ [sessions] in Self.isAway(sessions, $0, since: $1) }) else { return false }
     sessionsEvicted += 1
-    oweAgain(Int(oldest.place), at: now)
+    requeueReceipts(Int(oldest.place), at: now)
     forget(Int(oldest.place))
     return true
   }
@@ -138,9 +138,7 @@ extension ServerCore {
   mutating func forget(_ place: Int, keepsDevice: Bool = false) {
     guard sessions[place].isKnown else { return }
     index[sessions[place].key] = nil
-    if configuration.service != .deliver || configuration.tellsMessages {
-      incomingBytes -= sessions[place].traffic.transfers.incomingBytes
-    }
+    keepPartial(of: place)
     let (key, generation) = (sessions[place].key, sessions[place].generation)
     let device = Int(sessions[place].device)
     let traffic = Traffic(wireID: 0, strategy: configuration.strategy, major: 0, start: 0, epoch: 0)
@@ -207,7 +205,7 @@ extension ServerCore {
       let end = since.advanced(by: configuration.memory)
       guard now >= end else { return arm(place, by: end) }
       sessionsExpired += 1
-      oweAgain(place, at: now)
+      requeueReceipts(place, at: now)
       return forget(place)
     }
     hedge(place, at: now)

@@ -22,7 +22,7 @@ extension ServerCore {
         switch operation {
         case .put(let letter): brief.contains(letter.id)
         case .delivered(let id), .removed(let id), .took(let id, _): brief.contains(id)
-        case .device, .forgot, .numbers, .member, .receipt: false
+        case .device, .forgot, .numbers, .member, .receipt, .groupMessage, .groupProgress, .groupForgotten: false
         }
       }
     }
@@ -35,7 +35,7 @@ extension ServerCore {
         .numbers(
           StoredNumbers(
             key: key.bytes, conversation: conversation.name, isGroup: conversation.isGroup, lane: conversation.lane,
-            floor: window.floor, others: window.others)))
+            floor: window.floor, others: window.others, identity: devices[place].identity.bytes)))
     }
     changedNumbers.removeAll(keepingCapacity: changedNumbers.count <= 4_096)
     return all
@@ -43,6 +43,10 @@ extension ServerCore {
 
   /// What `takeOperations` gave is kept: messages that waited for that are acknowledged.
   public mutating func stored(at now: Moment) {
+    for body in wholeBodies { bodies?.note(nil, of: body) }
+    wholeBodies = []
+    for body in unusedBodies { bodies?.remove(body) }
+    unusedBodies = []
     guard !unstored.isEmpty else { return }
     let all = unstored
     unstored.removeAll(keepingCapacity: all.count <= 4_096)
@@ -64,7 +68,8 @@ extension ServerCore {
       armDevice(place, by: now.advanced(by: devices[place].expiry))
     }
     for numbers in state.numbers where numbers.key.count == 16 {
-      let place = self.device(of: .client(DeviceKey(numbers.key)), claiming: nil)
+      let identity = numbers.identity.count == 16 ? ClientIdentity(numbers.identity) : nil
+      let place = self.device(of: .client(DeviceKey(numbers.key)), claiming: identity)
       var window = NumberWindow(floor: numbers.floor)
       for number in numbers.others { _ = window.insert(number) }
       let conversation = Conversation(name: numbers.conversation, isGroup: numbers.isGroup, lane: numbers.lane)
@@ -75,12 +80,25 @@ extension ServerCore {
       }
     }
     for (group, user) in state.members { groups[group, default: []].insert(user) }
+    var lostLetters: [UInt64] = []
     for letter in state.letters {
       let sender = letter.sender.count == 16 ? deviceIndex[.client(DeviceKey(letter.sender))] : nil
+      var large: LargeBody?
+      if let content = letter.content {
+        // What the store has lost cannot be delivered.
+        guard let reader = bodies?.reader(of: content.body),
+          content.parts.allSatisfy({ $0.lowerBound >= 0 && $0.upperBound <= reader.byteCount })
+        else {
+          nextMessage = max(nextMessage, letter.id + 1)
+          lostLetters.append(letter.id)
+          continue
+        }
+        large = LargeBody(content.body, prefix: letter.body, parts: content.parts, reader)
+      }
       let kept = Letter(
-        id: MessageID(rawValue: letter.id), body: letter.body, isCompressed: letter.isCompressed,
+        id: MessageID(rawValue: letter.id), body: large == nil ? letter.body : [], isCompressed: letter.isCompressed,
         category: letter.category, sender: sender.map { id(ofDevice: Int($0)) } ?? .none, at: now,
-        isDelivered: letter.isDelivered, skipsSender: letter.skipsSender)
+        isDelivered: letter.isDelivered, skipsSender: letter.skipsSender, large: large)
       nextMessage = max(nextMessage, letter.id + 1)
       put(kept, for: letter.user, at: now)
     }
@@ -102,19 +120,31 @@ extension ServerCore {
     }
     for place in devices.indices where devices[place].mailbox >= 0 { resetCursor(place) }
     for box in mailboxes.indices where !mailboxes[box].isFree { trim(box) }
-    restoreOrigins(state.letters)
+    restoreOrigins(state.letters, state.groupMessages)
     for receipt in state.receipts where receipt.key.count == 16 {
       guard let place = deviceIndex[.client(DeviceKey(receipt.key))].map({ Int($0) }) else { continue }
       let name = MessageName(
         conversation: receipt.conversation, isGroup: receipt.isGroup, number: receipt.number)
-      owe(SentFrom(id(ofDevice: place), name), isRead: receipt.isRead, at: now)
+      queueReceipt(SentFrom(id(ofDevice: place), name), isRead: receipt.isRead, at: now)
     }
-    operations = []
+    restorePartial(at: now)
+    // Letters that were not needed any more are removed now, and those that have lost their bodies.
+    operations =
+      operations.filter {
+        switch $0 {
+        case .removed, .groupForgotten: true
+        default: false
+        }
+      } + lostLetters.map { .removed($0) }
+    undeliverable += UInt64(lostLetters.count)
     changedNumbers = []
     line = FIFOQueue(keeping: 4_096)
     for place in devices.indices { devices[place].isInLine = false }
     inbox = Inbox()
   }
+
+  /// Bodies in the store that letters need.
+  public var usedBodies: Set<UInt64> { Set(bodyUses.keys) }
 
   /// Notes what is to be kept, if something keeps it.
   mutating func keep(_ operation: @autoclosure () -> StoreOperation) {

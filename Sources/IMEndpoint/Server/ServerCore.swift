@@ -11,6 +11,14 @@ public struct ServerCore: EndpointCore, Sendable {
   /// comes before an accepted handshake, a refused client is told `unwelcome`, and its connection ends. It is called on the
   /// transport's thread and must not wait.
   public var authenticates: (@Sendable (Credentials) -> Bool)?
+  /// Keeps large messages outside of memory, where the service is `forward`: `FileBodies`. Without a store they are assembled in
+  /// memory, within `ServerConfiguration.maximumIncomingTotal`. To be set before `restore`, and before anything else.
+  public var bodies: (any BodyStore)?
+  /// Bodies that are whole, until their letters are kept.
+  var wholeBodies: [UInt64] = []
+  /// How many letters each body in the store is of, and bodies that are of none any more.
+  var bodyUses: [UInt64: Int] = [:]
+  var unusedBodies: [UInt64] = []
   /// What it has counted, over all sessions.
   public internal(set) var metrics = EndpointMetrics()
   /// Messages that were refused: they name no user, or one who is not known or for whom too many wait.
@@ -45,10 +53,12 @@ public struct ServerCore: EndpointCore, Sendable {
   var waitingBytes = 0
   /// The users in each group.
   var groups: [String: Set<String>] = [:]
+  /// The recipients of the last message to each group: those of the next are most often the same.
+  var recipients: [String: [String]] = [:]
   /// Messages to groups that not all have.
   var groupLog = GroupLog()
   /// Receipts that wait for senders who are away, and those that were forgotten.
-  var owedReceipts = 0
+  var pendingReceiptCount = 0
   var droppedReceipts: UInt64 = 0
   /// Bytes of large messages that have not come in full.
   var incomingBytes = 0

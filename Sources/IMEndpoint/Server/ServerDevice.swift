@@ -74,7 +74,11 @@ struct ServerDevice: Sendable {
   /// Whether it is in the line of those who are to be sent letters.
   var isInLine = false
   /// Receipts for it that came while it was away, and that it has not acknowledged.
-  var owed = OwedReceipts()
+  var pendingReceipts = PendingReceipts()
+  /// Large messages of it that are not whole and that no session carries, by the names of their transfers.
+  var partial: [UInt64: IncomingTransfer] = [:]
+  /// Numbers that were refused lately, in their conversations: the recipients of later messages are not to wait for them.
+  var withheld: [(conversation: Conversation, counter: UInt64)] = []
   /// Which of its messages have come.
   var conversations: [Conversation: NumberWindow] = [:]
 

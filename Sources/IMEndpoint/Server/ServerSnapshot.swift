@@ -43,7 +43,7 @@ public struct ServerSnapshot: Hashable, Sendable {
   /// See `transfers`.
   public var maximumTransferBytes = 0
   /// Receipts that wait for senders who are away.
-  public var receiptsOwed = 0
+  public var receiptsPending = 0
   /// Receipts that were forgotten because there were too many.
   public var receiptsLost: UInt64 = 0
   /// Messages that were refused.
@@ -87,7 +87,7 @@ public struct ServerSnapshot: Hashable, Sendable {
       now("transfers", transfers, "Large messages that come in"),
       now("transfer_bytes", transferBytes, "Bytes of them that are here"),
       now("transfer_bytes_limit", maximumTransferBytes, "Bytes of them at most"),
-      now("receipts_owed", receiptsOwed, "Receipts that wait for senders who are away"),
+      now("receipts_pending", receiptsPending, "Receipts that wait for senders who are away"),
       total("receipts_lost_total", receiptsLost, "Receipts that were too many to keep"),
       total("messages_refused_total", refused, "Messages that were refused"),
       total("handshakes_refused_total", handshakesRefused, "Handshakes that were refused"),
@@ -110,8 +110,9 @@ extension ServerCore {
     snapshot.letters = mailboxes.reduce(0) { $0 + ($1.isFree ? 0 : $1.count) }
     (snapshot.letterBytes, snapshot.limits) = (storedBytes, configuration.mailboxes)
     snapshot.transfers = sessions.reduce(0) { $0 + ($1.isKnown ? $1.traffic.transfers.incomingCount : 0) }
-    (snapshot.transferBytes, snapshot.maximumTransferBytes) = (incomingBytes, configuration.maximumIncomingTotal)
-    (snapshot.receiptsOwed, snapshot.receiptsLost) = (owedReceipts, receiptsLost)
+    snapshot.transfers += devices.reduce(0) { $0 + $1.partial.count }
+    (snapshot.transferBytes, snapshot.maximumTransferBytes) = (incomingBytes, mostIncomingBytes)
+    (snapshot.receiptsPending, snapshot.receiptsLost) = (pendingReceiptCount, receiptsLost)
     (snapshot.refused, snapshot.handshakesRefused) = (undeliverable, handshakesRefused)
     (snapshot.sessionsEvicted, snapshot.sessionsExpired) = (sessionsEvicted, sessionsExpired)
     snapshot.isDurable = configuration.isDurable

@@ -6,6 +6,13 @@ public enum EndpointEvent: Hashable, Sendable, BitwiseCopyable {
   case progress(MessageID, SessionID, MessageState)
   /// A message of the application's will not arrive: the reason, which comes before the state `failed`.
   case failure(MessageID, SessionID, FailureReason)
+  /// So much of a large message of the application's is at the other end.
+  case sending(MessageID, SessionID, TransferProgress)
+  /// So much of a large message that comes is here; the number is the transfer's name.
+  case receiving(UInt64, SessionID, TransferProgress)
+  /// A large message has come whose bytes are not those that were sent; the number is the transfer's name. It is left out, and not
+  /// acknowledged as delivered.
+  case damagedContent(UInt64, SessionID)
   /// Messages of this device, from one number to another, have not come in time: those after them go on without. One that
   /// comes yet is late.
   case gap(SessionID, ClientIdentity, first: UInt64, last: UInt64)
@@ -53,6 +60,8 @@ public struct ReceivedMessage: Hashable, Sendable, BitwiseCopyable {
   public var origin: MessageOrigin?
   /// It comes after messages that were sent later.
   public var isLate: Bool
+  /// The bytes of the file, the image, the sound or the film in it, where a store has them: its body says then that there are none.
+  public var stored: StoredContent?
   /// The body is labelled as encrypted in a way that no code does: it is as it was on the wire.
   public var isEncrypted: Bool
 }

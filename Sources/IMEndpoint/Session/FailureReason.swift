@@ -1,7 +1,7 @@
 /// Why a message will not arrive.
 public enum FailureReason: UInt16, Sendable, CaseIterable, BitwiseCopyable, CustomStringConvertible {
   /// It names neither a user nor a group.
-  case namesNobody = 1
+  case noRecipient = 1
   /// The server does not know the user.
   case unknownUser = 2
   /// As much waits for the recipient as the server keeps.
@@ -22,13 +22,15 @@ public enum FailureReason: UInt16, Sendable, CaseIterable, BitwiseCopyable, Cust
   case noServer = 0x101
   /// It was not acknowledged within `ClientConfiguration.messageLifetime`, or as often as it may be sent.
   case timedOut = 0x102
+  /// Its file could not be read any more, or is another one than it was.
+  case unreadable = 0x103
   /// The server gave a reason that this library does not know.
   case other = 0
 
   /// The reason in words.
   public var description: String {
     switch self {
-    case .namesNobody: "no recipient"
+    case .noRecipient: "no recipient"
     case .unknownUser: "unknown user"
     case .mailboxFull: "mailbox full"
     case .tooLarge: "too large"
@@ -39,6 +41,7 @@ public enum FailureReason: UInt16, Sendable, CaseIterable, BitwiseCopyable, Cust
     case .refused: "refused"
     case .noServer: "no server"
     case .timedOut: "no acknowledgment"
+    case .unreadable: "file cannot be read"
     case .other: "refused by the server"
     }
   }

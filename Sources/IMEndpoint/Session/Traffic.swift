@@ -44,15 +44,18 @@ struct Traffic: Sendable {
   }
 
   /// The other end has said which of its numbers are settled.
-  mutating func settle(_ numbers: UnsettledNumbers) {
+  /// - Returns: bytes of pieces that are not waited for any more, and the connections that carried them.
+  mutating func settle(_ numbers: UnsettledNumbers) -> [(count: Int, carriers: UInt8)] {
+    var dropped: [(count: Int, carriers: UInt8)] = []
     if numbers.epoch != otherEpoch {
       if otherEpoch != nil {
         filters = InlineArray(repeating: DuplicateFilter())
-        transfers.restart()
+        dropped = transfers.restart(asks: features.contains(.resumption))
       }
       otherEpoch = numbers.epoch
     }
     for index in 0..<5 { filters[index].settle(before: numbers.counters[index]) }
+    return dropped
   }
 
   /// Whether a frame of the other end comes for the first time. Numbers of no known category are never remembered.
@@ -174,13 +177,33 @@ struct Traffic: Sendable {
   }
 
   /// Takes a large message out of its line to be sent in one frame, for a peer that knows no pieces.
-  mutating func dequeueWhole(at now: Moment) -> Int32? {
-    guard let first = transfers.outgoing.first, windowIsOpen(strategy), isNear(.media), isNear(.broadcast) else {
-      return nil
-    }
-    transfers.outgoing.removeFirst()
-    return insert(first.message, at: now)
+  mutating func dequeueWhole(at now: Moment) -> Whole? {
+    guard !transfers.outgoing.isEmpty, windowIsOpen(strategy), isNear(.media), isNear(.broadcast),
+      let first = transfers.takeWhole(limit: FrameHeader.maximumBodyCount)
+    else { return nil }
+    return first.isThere ? .message(insert(first.message, at: now)) : .tooLarge(first.message.id)
   }
+
+  /// A large message for a peer that knows no pieces.
+  enum Whole {
+    /// Its place in the table of what waits for its answer.
+    case message(Int32)
+    /// No frame can carry it.
+    case tooLarge(MessageID)
+  }
+
+  /// Takes a message whose body is read when its turn comes: in pieces, whatever its length.
+  mutating func accept(_ message: QueuedMessage, _ source: BodySource, name: UInt64, asks: Bool) throws(SendError) {
+    guard source.count <= OutgoingTransfer.most else { throw .tooLong(source.count) }
+    guard transfers.count < Self.mostSources else {
+      fullQueues |= 1 << message.priority.rawValue
+      throw .queueFull(message.priority)
+    }
+    transfers.append(message, source, name: name, asks: asks)
+  }
+
+  /// Large messages that may wait whose bytes take no memory.
+  private static var mostSources: Int { 256 }
 
   /// Writes the piece at `place` to a connection, which has `bit` in this session. - Returns: its bytes.
   mutating func transmitPiece(
@@ -197,16 +220,21 @@ struct Traffic: Sendable {
   }
 
   /// A frame that may be a piece of a large message; `nil` when it is none.
-  mutating func arrivedPiece(_ header: FrameHeader, _ body: RawSpan, limit: Int, keepsBytes: Bool)
-    -> Transfers.Arrival?
-  {
+  func piece(_ header: FrameHeader, _ body: RawSpan) -> IncomingTransfer.Piece? {
     guard features.contains(.transfers), header.kind == .data, header.sequence.category == .media,
-      header.compression == 0, let piece = IncomingTransfer.Piece(body)
+      header.compression == 0
     else { return nil }
+    return IncomingTransfer.Piece(body)
+  }
+
+  /// Takes a piece of a large message in.
+  mutating func arrived(
+    _ header: FrameHeader, _ piece: IncomingTransfer.Piece, _ body: RawSpan, _ keeping: IncomingTransfer.Keeping
+  ) -> Transfers.Arrival {
     if hasCome(header.sequence) { return .taken }
     var filters = filters
     defer { self.filters = filters }
-    return transfers.arrived(header, piece, body, limit: limit, keepsBytes: keepsBytes) { sequence in
+    return transfers.arrived(header, piece, body, keeping) { sequence in
       guard let category = sequence.category else { return true }
       return filters[Int(category.rawValue)].insert(sequence.counter)
     }

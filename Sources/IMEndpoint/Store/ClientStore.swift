@@ -1,3 +1,24 @@
+/// Where the content of a message is that waits to be accepted, as a client's store keeps it.
+public struct StoredFile: Hashable, Sendable {
+  /// Its path; the next process may have another working folder.
+  public var path: String
+  /// Its bytes when it was sent.
+  public var byteCount: Int
+  /// When it had last been modified then: nanoseconds since 1970.
+  public var modified: Int64
+  /// The name of the transfer, which the core draws.
+  var transfer: UInt64 = 0
+  /// How much of `StoredMessage.body` is before the content.
+  var headCount = 0
+
+  /// A file of its parts.
+  public init(path: String, byteCount: Int, modified: Int64) {
+    self.path = path
+    self.byteCount = byteCount
+    self.modified = modified
+  }
+}
+
 /// A message that waits to be accepted, as a client's store keeps it.
 public struct StoredMessage: Hashable, Sendable {
   /// The user or the group that it goes to.
@@ -12,10 +33,13 @@ public struct StoredMessage: Hashable, Sendable {
   public var priority: Priority
   /// The body of its frame.
   public var body: [UInt8]
+  /// The file that its content is in; `body` is what surrounds it.
+  public var file: StoredFile?
 
   /// A message of its parts.
   public init(
-    conversation: String, isGroup: Bool, number: UInt64, category: SequenceCategory, priority: Priority, body: [UInt8]
+    conversation: String, isGroup: Bool, number: UInt64, category: SequenceCategory, priority: Priority, body: [UInt8],
+    file: StoredFile? = nil
   ) {
     self.conversation = conversation
     self.isGroup = isGroup
@@ -23,6 +47,7 @@ public struct StoredMessage: Hashable, Sendable {
     self.category = category
     self.priority = priority
     self.body = body
+    self.file = file
   }
 }
 

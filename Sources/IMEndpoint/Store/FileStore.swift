@@ -163,6 +163,13 @@ public final class FileStore {
     }
     switch operation {
     case .sent(let message):
+      if let file = message.file {
+        var record: [UInt8] = [4, message.isGroup ? 1 : 0] + TLV.bigEndian(message.number)
+        record += [message.category.rawValue, message.priority.rawValue] + name(message.conversation) + name(file.path)
+        record += TLV.bigEndian(UInt64(clamping: file.byteCount)) + TLV.bigEndian(UInt64(bitPattern: file.modified))
+        record += TLV.bigEndian(file.transfer) + TLV.bigEndian(UInt64(clamping: file.headCount))
+        return record + message.body
+      }
       return [1, message.isGroup ? 1 : 0] + TLV.bigEndian(message.number)
         + [message.category.rawValue, message.priority.rawValue] + name(message.conversation) + message.body
     case .settled(let conversation, let isGroup, let number):
@@ -185,16 +192,26 @@ public final class FileStore {
       return String(validating: record[offset + 4..<offset + 4 + count], as: UTF8.self)
     }
     switch record[0] {
-    case 1:
+    case 1, 4:
       guard record.count >= 12, let category = SequenceCategory(rawValue: record[10]),
         let priority = Priority(rawValue: record[11])
       else { return nil }
       offset = 12
       guard let conversation = name() else { return nil }
+      var file: StoredFile?
+      if record[0] == 4 {
+        guard let path = name(), record.count - offset >= 32 else { return nil }
+        let numbers = (0..<4).map { Self.number(record, offset + 8 * $0, 8) }
+        offset += 32
+        var known = StoredFile(
+          path: path, byteCount: Int(clamping: numbers[0]), modified: Int64(bitPattern: numbers[1]))
+        (known.transfer, known.headCount) = (numbers[2], Int(clamping: numbers[3]))
+        file = known
+      }
       return .sent(
         StoredMessage(
           conversation: conversation, isGroup: flag, number: number, category: category, priority: priority,
-          body: Array(record[offset...])))
+          body: Array(record[offset...]), file: file))
     case 2:
       guard let conversation = name() else { return nil }
       return .settled(conversation: conversation, isGroup: flag, number: number)

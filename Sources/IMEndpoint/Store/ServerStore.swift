@@ -16,11 +16,13 @@ public struct StoredLetter: Hashable, Sendable {
   public var isDelivered = false
   /// Whether it is for the other devices of its sender alone.
   public var skipsSender = false
+  /// What follows `body`, where most of it is in a `BodyStore`.
+  public var content: StoredParts?
 
   /// A letter of its parts.
   public init(
     id: UInt64, user: String, body: [UInt8], isCompressed: Bool, category: SequenceCategory, sender: [UInt8],
-    isDelivered: Bool = false, skipsSender: Bool = false
+    isDelivered: Bool = false, skipsSender: Bool = false, content: StoredParts? = nil
   ) {
     self.id = id
     self.user = user
@@ -30,6 +32,21 @@ public struct StoredLetter: Hashable, Sendable {
     self.sender = sender
     self.isDelivered = isDelivered
     self.skipsSender = skipsSender
+    self.content = content
+  }
+}
+
+/// Parts of a body in a `BodyStore`.
+public struct StoredParts: Hashable, Sendable {
+  /// The name of the body.
+  public var body: UInt64
+  /// The bytes that count, in their order.
+  public var parts: [Range<Int>]
+
+  /// Parts of one body.
+  public init(body: UInt64, parts: [Range<Int>]) {
+    self.body = body
+    self.parts = parts
   }
 }
 
@@ -70,15 +87,21 @@ public struct StoredNumbers: Hashable, Sendable {
   public var floor: UInt64
   /// Numbers above that have come.
   public var others: [UInt64]
+  /// What recipients of the device's messages see, 16 bytes: receipts name it. Empty where it is not known.
+  public var identity: [UInt8]
 
   /// Numbers of their parts.
-  public init(key: [UInt8], conversation: String, isGroup: Bool, lane: UInt8, floor: UInt64, others: [UInt64]) {
+  public init(
+    key: [UInt8], conversation: String, isGroup: Bool, lane: UInt8, floor: UInt64, others: [UInt64],
+    identity: [UInt8] = []
+  ) {
     self.key = key
     self.conversation = conversation
     self.isGroup = isGroup
     self.lane = lane
     self.floor = floor
     self.others = others
+    self.identity = identity
   }
 }
 
@@ -105,6 +128,32 @@ public struct StoredReceipt: Hashable, Sendable {
   }
 }
 
+/// What is known of a message to a group until all have it and have read it, as a server's store keeps it.
+public struct StoredGroupMessage: Hashable, Sendable {
+  /// The number of the first of its letters; those of the other members follow.
+  public var first: UInt64
+  /// The key of the sender's device.
+  public var key: [UInt8]
+  /// The group.
+  public var group: String
+  /// The message's number in it.
+  public var number: UInt64
+  /// The members that it went to, in the order of their letters.
+  public var members: [String]
+  /// Members of whom no device has it.
+  public var undelivered: Int
+  /// A bit for each member who has read it.
+  public var readers: [UInt64]
+
+  /// A message of its parts.
+  public init(
+    first: UInt64, key: [UInt8], group: String, number: UInt64, members: [String], undelivered: Int, readers: [UInt64]
+  ) {
+    (self.first, self.key, self.group, self.number) = (first, key, group, number)
+    (self.members, self.undelivered, self.readers) = (members, undelivered, readers)
+  }
+}
+
 /// What a server wants kept. A store does what it is told in order, all of one turn or nothing, and says so with
 /// `ServerCore.stored(at:)`; before that nothing of it is acknowledged.
 public enum StoreOperation: Hashable, Sendable {
@@ -125,7 +174,13 @@ public enum StoreOperation: Hashable, Sendable {
   /// A user has joined a group, or left it.
   case member(group: String, user: String, isMember: Bool)
   /// A receipt waits for its sender, or does not any more.
-  case receipt(StoredReceipt, isOwed: Bool)
+  case receipt(StoredReceipt, isPending: Bool)
+  /// A message to a group was taken in.
+  case groupMessage(StoredGroupMessage)
+  /// More members have it, or have read it.
+  case groupProgress(UInt64, undelivered: Int, readers: [UInt64])
+  /// Nothing more is to be told of a message to a group.
+  case groupForgotten(UInt64)
 }
 
 /// All that a store has kept.
@@ -142,6 +197,8 @@ public struct StoredState: Sendable {
   public var members: [(group: String, user: String)] = []
   /// Receipts that wait for their senders.
   public var receipts: [StoredReceipt] = []
+  /// Messages to groups of which not all has been told.
+  public var groupMessages: [StoredGroupMessage] = []
 
   /// Nothing.
   public init() {}

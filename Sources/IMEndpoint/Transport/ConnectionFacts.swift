@@ -56,7 +56,7 @@ public enum CloseReason: Hashable, Sendable {
   case finished
   /// The peer reset the connection.
   case reset
-  /// Nobody listens there.
+  /// No process listens there.
   case refused
   /// The kernel gave up waiting.
   case timedOut

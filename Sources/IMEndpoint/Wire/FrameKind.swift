@@ -1,4 +1,4 @@
-/// What a frame is for: the header's type. Values that nobody has named yet are kept as they came.
+/// What a frame is for: the header's type. Values without a name are kept as they came.
 @frozen
 public struct FrameKind: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
   /// The number on the wire.
@@ -80,9 +80,12 @@ public struct Features: OptionSet, Hashable, Sendable, BitwiseCopyable {
   /// Receipts may name messages by conversation and number.
   public static let namedReceipts = Features(rawValue: 0x400)
 
+  /// Large messages go on after either end has forgotten the session: each end says what it has.
+  public static let resumption = Features(rawValue: 0x800)
+
   /// What this library can do.
   public static let all: Features = [
     .basic, .compression, .receipts, .groups, .levels, .refusals, .transfers, .membership, .durable,
-    .namedReceipts,
+    .namedReceipts, .resumption,
   ]
 }

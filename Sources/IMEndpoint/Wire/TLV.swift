@@ -1,4 +1,4 @@
-/// The tag of a value in a body. Values that nobody has named yet are kept as they came.
+/// The tag of a value in a body. Values without a name are kept as they came.
 @frozen
 public struct Tag: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
   /// The number on the wire.
@@ -17,9 +17,9 @@ public struct Tag: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
   public static let group = Tag(rawValue: 0x0011)
   /// The offer of a file: its name and size, without its bytes.
   public static let fileTransfer = Tag(rawValue: 0x0012)
-  /// Whether somebody is there.
+  /// Whether a user is there.
   public static let userStatus = Tag(rawValue: 0x0020)
-  /// Whether somebody is typing.
+  /// Whether a user is typing.
   public static let typing = Tag(rawValue: 0x0021)
   /// Text in UTF-8.
   public static let text = Tag(rawValue: 0x1001)
@@ -66,6 +66,9 @@ public struct Tag: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
   public static let piece = Tag(rawValue: 0xf026)
   /// The bytes of a piece.
   public static let pieceBytes = Tag(rawValue: 0xf028)
+  /// In a piece, empty: the sender asks what of its transfer is there. In the answer: the name of the transfer, eight bytes, and
+  /// for each range that is there where it begins and ends, eight bytes each.
+  public static let transferHave = Tag(rawValue: 0xf029)
   /// Which process of a client this is: eight bytes, drawn at its start.
   public static let instance = Tag(rawValue: 0xf023)
   /// How many seconds a device is remembered without a connection.
@@ -84,6 +87,10 @@ public struct Tag: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
   /// Where a message comes from that has been read: the identity of the device, 16 bytes, its number, eight bytes, and the
   /// name of the group, if it went to one.
   public static let readOrigin = Tag(rawValue: 0xf02f)
+  /// The SHA-256 of the bytes of a file, an image, a sound or a film that goes in pieces: 32 bytes.
+  public static let digest = Tag(rawValue: 0xf030)
+  /// Numbers of a message's conversation, before its own, that the server has refused: eight bytes each. They will not come.
+  public static let withheld = Tag(rawValue: 0xf031)
   /// The name of a file, or of a place.
   public static let name = Tag(rawValue: 0xf010)
   /// A media type, such as `image/jpeg`.
@@ -205,7 +212,8 @@ public enum TLV {
     for index in 0..<4 { body[start + 2 + index] = UInt8(truncatingIfNeeded: count >> UInt32(24 - index * 8)) }
   }
 
-  private static func append(head tag: Tag, count: Int, to body: inout [UInt8]) {
+  /// Appends the tag and the length of a value whose bytes follow.
+  static func append(head tag: Tag, count: Int, to body: inout [UInt8]) {
     body.append(contentsOf: bigEndian(tag.rawValue))
     body.append(contentsOf: bigEndian(UInt32(truncatingIfNeeded: count)))
   }

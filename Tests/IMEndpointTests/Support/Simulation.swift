@@ -337,6 +337,16 @@ final class Simulation {
     settleServer()
   }
 
+  /// A client's process ends: its connections are closed, and it is not told.
+  func forget(client: Int) {
+    for connection in connections where connection.client == client && !connection.isGone {
+      connection.isGone = true
+      if let id = connection.serverID { server.closed(id, because: .reset, at: moment) }
+    }
+    clients[client] = ClientCore(configuration(client))
+    settleServer()
+  }
+
   // MARK: bytes
 
   /// When so many bytes that are sent now have left, behind all that was sent before.
