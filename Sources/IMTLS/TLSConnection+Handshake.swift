@@ -90,11 +90,11 @@ extension TLSConnection {
     let isTLS13 = side.pointee.keys?.isTLS13 == true
     switch type {
     case 1:
-      guard let message, let hello = TLSHello(message) else { return }
+      guard let message, let hello = TLSHelloMessage(message) else { return }
       take(client: hello, direction, time, isEncrypted: isEncrypted, context)
       result = .clientHello
     case 2:
-      guard let message, let hello = TLSHello(message) else { return }
+      guard let message, let hello = TLSHelloMessage(message) else { return }
       take(server: hello, direction, context)
       result = hello.isRetry ? .helloRetryRequest : .serverHello
     case 5 where isTLS13 && side.pointee.epoch == .early:
@@ -122,7 +122,7 @@ extension TLSConnection {
   }
 
   private func take(
-    client hello: TLSHello, _ direction: Int, _ time: Timestamp, isEncrypted: Bool, _ context: TLSContext
+    client hello: TLSHelloMessage, _ direction: Int, _ time: Timestamp, isEncrypted: Bool, _ context: TLSContext
   ) {
     if !sidesAreCertain, role(direction) == 1 { isSwapped.toggle() }
     sidesAreCertain = true
@@ -137,7 +137,7 @@ extension TLSConnection {
     if facts.helloTime == nil { facts.helloTime = time }
     if !facts.isVersionChosen { facts.version = hello.version }
     if let name = hello.serverName { facts.serverName = name }
-    if let name = hello.applicationProtocol { facts.offeredProtocol = name }
+    if let name = hello.protocols.first, !name.isEmpty { facts.offeredProtocol = name }
     // The second hello after a HelloRetryRequest offers none.
     facts.offersEarlyData = facts.offersEarlyData || hello.hasEarlyData
     facts.offersEncryptedHello = facts.offersEncryptedHello || hello.hasEncryptedHello
@@ -149,7 +149,7 @@ extension TLSConnection {
     }
   }
 
-  private func take(server hello: TLSHello, _ direction: Int, _ context: TLSContext) {
+  private func take(server hello: TLSHelloMessage, _ direction: Int, _ context: TLSContext) {
     if !sidesAreCertain, role(direction) == 0 { isSwapped.toggle() }
     sidesAreCertain = true
     guard role(direction) == 1 else { return }
@@ -173,7 +173,7 @@ extension TLSConnection {
       if let suite = TLSSuites.suite(hello.suite) { provedSuite = suite }
     } else {
       if facts.offersEarlyData { facts.isEarlyDataAccepted = false }
-      if let name = hello.applicationProtocol { facts.chosenProtocol = name }
+      if let name = hello.protocols.first, !name.isEmpty { facts.chosenProtocol = name }
       for direction in 0..<2 { sides[direction].hasNewerHellos = true }
     }
   }
@@ -189,7 +189,9 @@ extension TLSConnection {
       let from = at + 4
       at = from + (Int(message[at + 2]) << 8 | Int(message[at + 3]))
       guard at <= end else { break }
-      if type == 16, let name = TLSHello.firstProtocol(UnsafeRawBufferPointer(rebasing: message[from..<at])) {
+      if type == 16, let name = TLSHelloMessage.protocols(UnsafeRawBufferPointer(rebasing: message[from..<at])).first,
+        !name.isEmpty
+      {
         facts.chosenProtocol = name
       }
       if type == 42 { isAccepted = true }
@@ -205,7 +207,7 @@ extension TLSConnection {
       side.pointee.handshake.isEmpty, side.pointee.handshakeSkip == 0
     else { return }
     let message = UnsafeRawBufferPointer(rebasing: bytes[5...])
-    guard let hello = TLSHello(message) else { return }
+    guard let hello = TLSHelloMessage(message) else { return }
     if hello.isClient {
       guard role(direction) == 0 || !sidesAreCertain, !hasClientHello else { return }
       if role(direction) == 1 { isSwapped.toggle() }
@@ -219,7 +221,7 @@ extension TLSConnection {
     let side = sides + (direction & 1)
     guard bytes.count >= 5 + 38, bytes[0] == 22, side.pointee.keys == nil, side.pointee.epoch == .none else { return }
     let message = UnsafeRawBufferPointer(rebasing: bytes[5...])
-    guard let hello = TLSHello(message) else { return }
+    guard let hello = TLSHelloMessage(message) else { return }
     if hello.isClient {
       take(client: hello, direction, time, isEncrypted: false, context)
     } else if hello.suite != 0 {

@@ -155,7 +155,7 @@ extension TLSConnection {
     case 22:
       if isTLS12 && side.pointee.hasChangedCipher || side.pointee.epoch != .none { return false }
       let body = UnsafeRawBufferPointer(rebasing: record[5...])
-      return TLSHello.isPossible(body) || endsWell && Self.isHandshake(record)
+      return TLSHelloMessage.isPossible(body) || endsWell && Self.isHandshake(record)
     case 20: return endsWell && record.count == 6 && record[5] == 1
     default: return false
     }

@@ -33,7 +33,7 @@ let tlsTargets = [
 
 /// A hello, as it is and cut anywhere.
 @Sendable private func hello(_ input: UnsafeRawBufferPointer) {
-  guard let hello = TLSHello(input) else { return }
+  guard let hello = TLSHelloMessage(input) else { return }
   if let print = hello.fingerprint {
     _ = print.ja3
     _ = print.ja4
@@ -41,7 +41,7 @@ let tlsTargets = [
   for count in stride(from: 0, to: input.count, by: 7) {
     // On a page's end of its own, for the sanitizer.
     let cut = [UInt8](input.prefix(count))
-    cut.withUnsafeBytes { _ = TLSHello($0) }
+    cut.withUnsafeBytes { _ = TLSHelloMessage($0) }
   }
 }
 

@@ -1,3 +1,5 @@
+import IMTLS
+
 /// What the first message of a TLS connection tells to anybody.
 package struct TLSHello: Sendable, Equatable {
   /// The highest version that the client offers, or the server chose: 0x0303 is TLS 1.2, 0x0304 TLS 1.3.
@@ -42,69 +44,8 @@ package struct TLSHello: Sendable, Equatable {
     guard recordCount >= 4, recordCount <= Self.longestRecord else { return nil }
     version = bytes.u16(start + 1)
     isWhole = end - start >= 5 + recordCount
-    let isClient = bytes.u8(start + 5) == 1
-    var at = start + 9
-    let limit = min(end, start + 5 + recordCount)
-    guard limit - at >= 35 else { return }
-    version = bytes.u16(at)
-    at += 34
-    at += 1 + Int(bytes.u8(at))
-    if isClient {
-      guard limit - at >= 2 else { return }
-      at += 2 + Int(bytes.u16(at))
-      guard limit - at >= 1 else { return }
-      at += 1 + Int(bytes.u8(at))
-    } else {
-      at += 3
-    }
-    guard limit - at >= 2 else { return }
-    at += 2
-    while limit - at >= 4 {
-      let type = bytes.u16(at)
-      let count = Int(bytes.u16(at + 2))
-      at += 4
-      guard limit - at >= count else { return }
-      readExtension(type, bytes, at, at + count, isClient: isClient)
-      at += count
-    }
-  }
-
-  private mutating func readExtension(
-    _ type: UInt16, _ bytes: borrowing Bytes, _ start: Int, _ end: Int, isClient: Bool
-  ) {
-    switch type {
-    case 0 where end - start >= 5 && bytes.u8(start + 2) == 0:
-      let count = min(Int(bytes.u16(start + 3)), end - start - 5)
-      serverName = Self.text(bytes, start + 5, count)
-    case 16 where end - start >= 2:
-      var at = start + 2
-      while at < end, protocols.count < 16 {
-        let count = min(Int(bytes.u8(at)), end - at - 1)
-        protocols.append(Self.text(bytes, at + 1, count))
-        at += 1 + count
-      }
-    case 43:
-      if !isClient, end - start >= 2 {
-        version = bytes.u16(start)
-      } else if isClient, end - start >= 1 {
-        var at = start + 1
-        while end - at >= 2 {
-          // Values of the form 0x?A?A are there to keep servers honest (RFC 8701).
-          let offered = bytes.u16(at)
-          if offered & 0x0f0f != 0x0a0a { version = max(version, offered) }
-          at += 2
-        }
-      }
-    default: break
-    }
-  }
-
-  private static func text(_ bytes: borrowing Bytes, _ start: Int, _ count: Int) -> String {
-    var result: [UInt8] = []
-    for i in 0..<max(0, count) {
-      let byte = bytes.u8(start + i)
-      result.append((0x21...0x7e).contains(byte) ? byte : UInt8(ascii: "?"))
-    }
-    return String(decoding: result, as: UTF8.self)
+    let count = min(end - start - 5, recordCount)
+    guard let message = bytes.slice(start + 5, count).withUnsafeBytes({ TLSHelloMessage($0) }) else { return }
+    (version, serverName, protocols) = (message.version, message.serverName, message.protocols)
   }
 }

@@ -1,14 +1,15 @@
 /// A ClientHello or ServerHello, as far as it is there.
-struct TLSHello {
+package struct TLSHelloMessage {
   var isClient: Bool
-  /// The version that the server chose, or the highest that the client offers.
-  var version: UInt16
+  /// The version that the server chose, or the highest that the client offers: 0x0303 is TLS 1.2, 0x0304 TLS 1.3.
+  package private(set) var version: UInt16
   var random = Bytes32()
   /// The suite that the server chose.
   var suite: UInt16 = 0
-  var serverName: String?
-  /// The protocol that the server chose, or the first that the client offers.
-  var applicationProtocol: String?
+  /// The server's name that the client asks for.
+  package private(set) var serverName: String?
+  /// The protocols that the client offers (ALPN), in its order, at most 16; or the one that the server chose.
+  package private(set) var protocols: [String] = []
   var hasEncryptThenMAC = false
   var hasEarlyData = false
   var hasPreSharedKey = false
@@ -37,7 +38,7 @@ struct TLSHello {
   ///     +------+--------+---------+--------+------------+-----------
   ///     | type | length | version | random | session id | ...
   ///     +------+--------+---------+--------+------------+-----------
-  init?(_ bytes: UnsafeRawBufferPointer) {
+  package init?(_ bytes: UnsafeRawBufferPointer) {
     guard Self.isPossible(bytes), let base = bytes.baseAddress else { return nil }
     isClient = bytes[0] == 1
     func u16(_ at: Int) -> UInt16 { UInt16(bytes[at]) << 8 | UInt16(bytes[at + 1]) }
@@ -87,7 +88,7 @@ struct TLSHello {
     switch type {
     case 0 where isClient && value.count >= 5 && value[2] == 0:
       serverName = Self.text(value, 5, Int(u16(3)))
-    case 16: applicationProtocol = Self.firstProtocol(value)
+    case 16: protocols = Self.protocols(value)
     case 22: hasEncryptThenMAC = true
     case 41: hasPreSharedKey = true
     case 42: hasEarlyData = true
@@ -103,9 +104,16 @@ struct TLSHello {
     }
   }
 
-  /// The first name of an ALPN extension.
-  static func firstProtocol(_ value: UnsafeRawBufferPointer) -> String? {
-    value.count >= 4 && value[2] > 0 ? text(value, 3, Int(value[2])) : nil
+  /// The names of an ALPN extension, at most 16.
+  static func protocols(_ value: UnsafeRawBufferPointer) -> [String] {
+    var names: [String] = []
+    var at = 2
+    while at < value.count, names.count < 16 {
+      let count = Int(value[at])
+      names.append(text(value, at + 1, count))
+      at += 1 + count
+    }
+    return names
   }
 
   private static func text(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ count: Int) -> String {
