@@ -63,9 +63,9 @@ extension Browser {
       case .number: "id"
       case .name: "name"
       case .messages: "messages"
-      case .roundTrip: "rtt_p95_us"
+      case .roundTrip: "max(ifnull(rtt_c2s_p95_us, -1), ifnull(rtt_s2c_p95_us, -1))"
       case .retries: "retries"
-      case .failed: "unanswered + rejected + damaged"
+      case .lost: "unanswered + damaged\(order.isReversed ? "" : " DESC"), rejected"
       case .last: "last_us"
       }
     let isDescending = (order.sort != .number && order.sort != .name) != order.isReversed

@@ -1,4 +1,5 @@
 package import IMStore
+import IMTerminal
 package import IMWire
 
 /// Figures over time that are wanted.
@@ -23,6 +24,10 @@ package struct TimeStrip: Sendable {
     /// The highest value, in few letters.
     let peak: String
     let values: [Double?]
+    /// Whether the values are counts, which add up.
+    var isSum = true
+    /// The color of its graph.
+    var color = Style.Colour.name
   }
 
   /// The figures; `nil` before there are any.
@@ -87,18 +92,22 @@ package struct TimeStrip: Sendable {
   var series: [Series] {
     guard let figures else { return [] }
     let periods = figures.periods
-    func counts(_ name: String, _ value: (StoredPeriod) -> Int64) -> Series {
+    func counts(_ name: String, _ color: Style.Colour = .name, _ value: (StoredPeriod) -> Int64) -> Series {
       let values = periods.map { Double(value($0)) }
-      return Series(name: name, peak: Self.short(values.max() ?? 0), values: values)
+      return Series(name: name, peak: Self.short(values.max() ?? 0), values: values, color: color)
     }
-    let trips = periods.map { $0.roundTrip95.map { Double($0) } }
+    func trips(_ name: String, _ value: (StoredPeriod) -> Int64?) -> Series? {
+      let values = periods.map { value($0).map { Double($0) } }
+      guard let peak = values.compactMap({ $0 }).max() else { return nil }
+      return Series(name: name, peak: Self.time(peak), values: values, isSum: false)
+    }
     var all = [
-      Series(
-        name: "RTT p95", peak: trips.compactMap { $0 }.max().map { Self.time($0) } ?? "-", values: trips),
-      counts("loss") { $0.failed }, counts("retry") { $0.retries },
-    ]
-    if figures.knowsHeartbeats { all.append(counts("hb") { $0.missedHeartbeats }) }
-    all.append(counts("msgs") { $0.messages })
+      trips("p95 c2s") { $0.roundTrip95ToServer }, counts("lost", .alarm) { $0.lost },
+      trips("p95 s2c") { $0.roundTrip95ToClient }, counts("retries", .warning) { $0.retries },
+    ].compactMap { $0 }
+    if figures.hasHeartbeats { all.append(counts("hb lost", .alarm) { $0.lostHeartbeats }) }
+    if periods.contains(where: { $0.rejected > 0 }) { all.append(counts("refused", .alarm) { $0.rejected }) }
+    all.append(counts("messages") { $0.messages })
     return all
   }
 

@@ -138,7 +138,7 @@ final class MessageSink: EngineSink {
   ) -> [NamedField] {
     let plan = Int(connection.plan)
     let fields = book.fields(frame, connection, direction, plans[plan], bytes: bytes, body: body)
-    return names.kept(of: fields ?? [], plan, for: selection.filter?.fieldsUsed ?? [])
+    return names.kept(of: fields ?? [], plan, for: selection.keptFields)
   }
 
   /// What the store searches in of a frame's named fields: of first copies. Others are read only where one tells what the next

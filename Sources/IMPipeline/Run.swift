@@ -124,12 +124,17 @@ struct Run {
   var isLive: Bool { input.interface != nil }
 
   /// A driver of an engine that hands on each message that `choice` and `filter` let through, and the sink that does.
-  /// `costPerServer` is what is kept of each server besides, in bytes.
+  /// `costPerServer` is what is kept of each server besides, in bytes; the named field `field`
+  /// is kept with each message, before those that the filter asks for.
   func messages(
-    _ choice: MessageChoice, _ filter: String?, costPerServer: Int = 0,
+    _ choice: MessageChoice, _ filter: String?, costPerServer: Int = 0, keeping field: String? = nil,
     take: @escaping (MessageRecord, Exchange) -> Void
   ) throws(UsageError) -> (driver: Driver, sink: MessageSink) {
-    let selection = MessageSelection(choice, try self.filter(filter))
+    var selection = MessageSelection(choice, try self.filter(filter))
+    if let field {
+      let names = selection.names ?? NamedFilterFields(plans: plans, behind: FilterCompiler(plans: plans).schema)
+      selection.keep(field, of: names)
+    }
     let sink = MessageSink(plans: plans, selection: selection, isLive: isLive, owners: owners, take: take)
     let engine = engine(
       MessageSink.needs(hearsDecided: isLive), exchangeCapacity: 1 << 18,
@@ -162,6 +167,12 @@ struct Run {
         }, isOver: isOver))
     for companion in driver.companions { companion.finish(driver) }
     return errors
+  }
+
+  /// Whether a profile has a named field that may be shown.
+  func hasField(_ name: String) -> Bool {
+    let base = FilterCompiler(plans: plans).schema
+    return base.index(of: name) == nil && NamedFilterFields(plans: plans, behind: base).schema.index(of: name) != nil
   }
 
   /// A filter over messages, and what it needs besides them.

@@ -12,10 +12,10 @@ import Testing
   /// Counts every message that ends.
   final class Sink: EngineSink {
     let store: MessageStore
-    var book: SessionBook
+    var book: GroupBook
     init(_ plans: [ProtocolPlan], limit: Int) {
       store = MessageStore(plans: plans)
-      book = SessionBook(limit: limit)
+      book = GroupBook(limit: limit)
     }
     func frame(
       _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
@@ -36,7 +36,7 @@ import Testing
     func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
   }
 
-  private func book(_ sample: String, limit: Int = 100_000) throws -> SessionBook {
+  private func book(_ sample: String, limit: Int = 100_000) throws -> GroupBook {
     let plans = [MadePlan.tjp()]
     let sink = Sink(plans, limit: limit)
     var options = EngineOptions(plans: plans)
@@ -86,14 +86,14 @@ import Testing
     let sum = all.sessions.reduce(0) { $0 + $1.units }
     #expect(some.sessions[0].units + (some.others?.units ?? 0) == sum)
     var out = ByteWriter()
-    SessionWriter(plans: [MadePlan.tjp()], isJSON: true).write(some, to: &out)
+    GroupWriter(plans: [MadePlan.tjp()], isJSON: true).write(some, to: &out)
     #expect(out.text.split(separator: "\n").last?.hasPrefix(#"{"others":true,"units":"#) == true)
   }
 
   @Test func rowsStandInTheOrderOfTheirFirstMessage() throws {
     let book = try book("tjp-weak-network.pcap")
     var out = ByteWriter()
-    SessionWriter(plans: [MadePlan.tjp()], isJSON: true).write(book, to: &out)
+    GroupWriter(plans: [MadePlan.tjp()], isJSON: true).write(book, to: &out)
     let rows = try out.text.split(separator: "\n").map {
       Document(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] ?? [:])
     }
@@ -108,7 +108,7 @@ import Testing
       #expect(row.number("units") == sum)
     }
     var table = ByteWriter()
-    SessionWriter(plans: [MadePlan.tjp()], isJSON: false).write(book, to: &table)
+    GroupWriter(plans: [MadePlan.tjp()], isJSON: false).write(book, to: &table)
     let lines = table.text.split(separator: "\n")
     #expect(lines.count == 4)
     #expect(Set(lines.map(\.count)).count == 1)
