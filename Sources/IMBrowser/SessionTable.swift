@@ -1,3 +1,4 @@
+import IMOutput
 import IMStore
 import IMTerminal
 import IMWire
@@ -31,7 +32,7 @@ enum SessionTable {
     }
     func isBad(_ session: StoredSession) -> Bool { session.lost > 0 || session.rejected > 0 }
     func roundTrip(_ microseconds: Int64?) -> (String, Style) {
-      (microseconds.map { String(MessageItem.milliseconds($0).dropLast(3)) } ?? "-", .plain)
+      (microseconds.map(Words.length) ?? "-", .plain)
     }
     let persons = person.map { person in
       [Column<StoredSession>(title: "name", width: 14, priority: 2) { (person($0) ?? "", Style(.name)) }]
@@ -55,10 +56,10 @@ enum SessionTable {
       Column(title: "state", width: 6, priority: 6) { state($0.state) },
       Column(title: "conns", width: 5, isRight: true, priority: 10) { (number($0.connections), .plain) },
       Column(title: title("msgs", .messages), width: 8, isRight: true, priority: 2) { (number($0.messages), .plain) },
-      Column(title: title("p95 c2s", .roundTrip), width: 8, isRight: true, priority: 4) {
+      Column(title: title("p95 c2s", .roundTrip), width: 9, isRight: true, priority: 4) {
         roundTrip($0.roundTrip95ToServer)
       },
-      Column(title: title("p95 s2c", .roundTrip), width: 8, isRight: true, priority: 4) {
+      Column(title: title("p95 s2c", .roundTrip), width: 9, isRight: true, priority: 4) {
         roundTrip($0.roundTrip95ToClient)
       },
       Column(title: title("retry", .retries), width: 6, isRight: true, priority: 5) { counted($0.retries, .warning) },

@@ -1,3 +1,4 @@
+import IMOutput
 package import IMStore
 import IMTerminal
 package import IMWire
@@ -98,8 +99,8 @@ package struct TimeStrip: Sendable {
     }
     func trips(_ name: String, _ value: (StoredPeriod) -> Int64?) -> Series? {
       let values = periods.map { value($0).map { Double($0) } }
-      guard let peak = values.compactMap({ $0 }).max() else { return nil }
-      return Series(name: name, peak: Self.time(peak), values: values, isSum: false)
+      guard let peak = periods.compactMap(value).max() else { return nil }
+      return Series(name: name, peak: Words.length(peak), values: values, isSum: false)
     }
     var all = [
       trips("p95 c2s") { $0.roundTrip95ToServer }, counts("lost", .alarm) { $0.lost },
@@ -117,17 +118,6 @@ package struct TimeStrip: Sendable {
     return (0..<count).map { column in
       let known = values[column * values.count / count..<(column + 1) * values.count / count].compactMap { $0 }
       return known.isEmpty ? nil : isSum ? known.reduce(0, +) : known.max()
-    }
-  }
-
-  /// Microseconds in few letters: `310ms`, `1.2s`.
-  private static func time(_ microseconds: Double) -> String {
-    switch microseconds {
-    case ..<1_000: "\(Int(microseconds))µs"
-    case ..<10_000: tenths(microseconds / 1_000) + "ms"
-    case ..<999_500: "\(Int((microseconds / 1_000).rounded()))ms"
-    case ..<99_500_000: tenths(microseconds / 1_000_000) + "s"
-    default: "\(Int((microseconds / 1_000_000).rounded()))s"
     }
   }
 

@@ -109,6 +109,7 @@ package struct GroupWriter {
         }
       }
       FigureTrees.session.write(group, &lines, isWanted: { !isOthers || $0 != "connections" })
+      lines.instant("time", group.firstAt)
       lines.signed("first_us", group.firstAt.microseconds)
       lines.signed("last_us", group.lastAt.microseconds)
     }

@@ -202,12 +202,9 @@ struct LengthAxis {
     }
   }
 
+  /// A tick in words: whole milliseconds and seconds without decimals.
   private static func words(_ microseconds: Int64) -> String {
-    switch microseconds {
-    case ..<1_000: "\(microseconds) µs"
-    case ..<1_000_000: "\(microseconds / 1_000) ms"
-    default: "\(microseconds / 1_000_000) s"
-    }
+    Words.length(microseconds).replacing(".0 ", with: " ")
   }
 
   /// The logarithm to the base ten of a number that is 1 at least.

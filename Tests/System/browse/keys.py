@@ -72,7 +72,7 @@ def check_sorting_keeps_the_session(bench):
     terminal = opened(bench)
     terminal.press("Down")
     wait_selected(terminal, "40475")
-    for key in ["name", "messages", "round trip", "retries", "failed", "last", "number"]:
+    for key in ["name", "messages", "round trip", "retries", "lost", "last", "number"]:
         terminal.press("s")
         terminal.wait("by %s" % key)
         wait_selected(terminal, "40475")
