@@ -42,7 +42,9 @@ extension Browser {
     ]
     if totals.rejected > 0 { parts.append("\(number(totals.rejected)) refused") }
     if totals.heartbeats > 0 {
-      parts.append("\(number(totals.lostHeartbeats)) of \(number(totals.heartbeats)) heartbeats lost")
+      parts.append(
+        "\(number(totals.lostHeartbeats)) of \(number(totals.heartbeats)) \(grid.width < 100 ? "hb" : "heartbeats") lost"
+      )
     }
     // While the store is written, its sums are behind its rows.
     if totals.sessions == 0, sessionsShown == nil || progress.isLoading { parts = [] }

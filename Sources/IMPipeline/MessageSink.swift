@@ -87,7 +87,8 @@ final class MessageSink: EngineSink {
     // Of other copies nobody asks.
     let place = note.copy == 1 && search != nil ? places.place(of: frame, in: bytes) : nil
     store.note(
-      frame, note, connection, direction, body, tlvs, isAfterGap: isAfterGap, fields: fields, details: details, owner: owner,
+      frame, note, connection, direction, body, tlvs, isAfterGap: isAfterGap, fields: fields, details: details,
+      owner: owner,
       capture: place?.capture ?? capture, place: place?.offset)
     if followsFromStart, let follow, note.copy == 1, !note.isAck, !decided.contains(where: { $0.id == note.exchange }) {
       let exchange = Exchange(

@@ -136,7 +136,8 @@ struct Run {
   /// `costPerServer` is what is kept of each server besides, in bytes; the named field `field`
   /// is kept with each message, before those that the filter asks for, and so is what `showing` wants.
   func messages(
-    _ choice: MessageChoice, _ filter: String?, costPerServer: Int = 0, keeping field: String? = nil, showing: ShownDetails? = nil,
+    _ choice: MessageChoice, _ filter: String?, costPerServer: Int = 0, keeping field: String? = nil,
+    showing: ShownDetails? = nil,
     take: @escaping (MessageRecord, Exchange) -> Void
   ) throws(UsageError) -> (driver: Driver, sink: MessageSink) {
     var selection = MessageSelection(choice, try self.filter(filter))

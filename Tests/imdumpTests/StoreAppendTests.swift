@@ -68,9 +68,11 @@ import Testing
     let sample = Self.pair[1]
     let later = try later(sample, scratch)
     let store = try Store(sample)
-    let before = try store.rows("SELECT name, messages, rtt_c2s_count, rtt_s2c_count, rtt_c2s_p95_us, rtt_s2c_p95_us FROM session ORDER BY name")
+    let before = try store.rows(
+      "SELECT name, messages, rtt_c2s_count, rtt_s2c_count, rtt_c2s_p95_us, rtt_s2c_p95_us FROM session ORDER BY name")
     #expect(try append(store.path, [later]).0 == 0)
-    let after = try store.rows("SELECT name, messages, rtt_c2s_count, rtt_s2c_count, rtt_c2s_p95_us, rtt_s2c_p95_us FROM session ORDER BY name")
+    let after = try store.rows(
+      "SELECT name, messages, rtt_c2s_count, rtt_s2c_count, rtt_c2s_p95_us, rtt_s2c_p95_us FROM session ORDER BY name")
     #expect(before.count == after.count)
     for (one, two) in zip(before, after) {
       #expect(two["messages"] as? Int == (one["messages"] as? Int).map { 2 * $0 })

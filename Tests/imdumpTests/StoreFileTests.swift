@@ -81,7 +81,8 @@ import Testing
       #expect(try kept == added(table), "\(table)")
     }
     for width in [1, 10, 60] {
-      let kept = try rows("SELECT start_s AS k, \(names) FROM bucket WHERE width_s = \(width) ORDER BY 1").map(Store.text)
+      let kept = try rows("SELECT start_s AS k, \(names) FROM bucket WHERE width_s = \(width) ORDER BY 1").map(
+        Store.text)
       #expect(try kept == added("time_us / \(width * 1_000_000) * \(width)"), "\(width) s")
     }
     // So are problems.

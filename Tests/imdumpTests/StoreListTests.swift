@@ -22,7 +22,8 @@ import Testing
         "messages": session.messages, "unanswered": session.unanswered, "rejected": session.rejected,
         "damaged": session.damaged, "retries": session.retries, "late": session.late,
         "rtt_c2s_p95_us": session.roundTrip95ToServer, "rtt_s2c_p95_us": session.roundTrip95ToClient,
-        "heartbeats": session.heartbeats, "heartbeats_lost": session.lostHeartbeats, "last_message": session.lastMessage,
+        "heartbeats": session.heartbeats, "heartbeats_lost": session.lostHeartbeats,
+        "last_message": session.lastMessage,
         "first_us": session.first?.microseconds, "last_us": session.last?.microseconds,
       ]
       for (name, number) in numbers { #expect(number.map { Int($0) } == row[name] as? Int, "\(name)") }

@@ -21,11 +21,15 @@ struct Store {
   }
 
   /// The columns of figures that `sums` computes.
-  static let figures = ([
-    "messages", "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unacknowledged", "unknown",
-    "retries", "late", "heartbeats", "heartbeats_lost", "others",
-  ]
-    + ["c2s", "s2c"].flatMap { way in ["count", "sum_us", "min_us", "max_us"].map { "rtt_\(way)_\($0)" } } + ["first_us"])
+  static let figures =
+    ([
+      "messages", "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unacknowledged",
+      "unknown",
+      "retries", "late", "heartbeats", "heartbeats_lost", "others",
+    ]
+    + ["c2s", "s2c"].flatMap { way in ["count", "sum_us", "min_us", "max_us"].map { "rtt_\(way)_\($0)" } } + [
+      "first_us"
+    ])
     .joined(separator: ", ")
   /// What the rows of `message` add up to, by the documentation: messages, heartbeats and others apart; as SQL behind SELECT and a key.
   static let sums: String = {

@@ -55,7 +55,9 @@ import Testing
     let store = try Store(sample)
     let (sums, names) = (Store.sums, Store.figures)
     for (table, key) in [("session", "session"), ("connection", "connection")] {
-      let kept = try store.rows("SELECT id, \(names) FROM \(table) WHERE messages + heartbeats + others > 0 ORDER BY id").map(Store.text)
+      let kept = try store.rows(
+        "SELECT id, \(names) FROM \(table) WHERE messages + heartbeats + others > 0 ORDER BY id"
+      ).map(Store.text)
       let added = try store.rows("SELECT \(key) AS id, \(sums) GROUP BY 1 ORDER BY 1").map(Store.text)
       #expect(kept == added, "\(table)")
     }

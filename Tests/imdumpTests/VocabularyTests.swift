@@ -98,7 +98,9 @@ import Testing
 
     // The store, its query tables and what browse reads of it.
     let store = try Store([path])
-    for table in ["session", "connection", "bucket WHERE width_s = 1", "bucket WHERE width_s = 10", "bucket WHERE width_s = 60"] {
+    for table in [
+      "session", "connection", "bucket WHERE width_s = 1", "bucket WHERE width_s = 10", "bucket WHERE width_s = 60",
+    ] {
       let rows = try store.rows("SELECT * FROM \(table)")
       compare(
         counts(
@@ -181,7 +183,8 @@ import Testing
       }
     }
     for (topic, word) in [
-      ("lost", "lost"), ("rejected", "rejected"), ("retried", "retried"), ("unknown", "unknown"), ("pending", "pending"),
+      ("lost", "lost"), ("rejected", "rejected"), ("retried", "retried"), ("unknown", "unknown"),
+      ("pending", "pending"),
       ("heartbeats", "heartbeats lost"),
     ] { #expect(found(topic) == wanted[word], "why: \(topic) of \(path)") }
   }
