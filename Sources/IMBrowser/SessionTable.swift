@@ -55,17 +55,17 @@ enum SessionTable {
       Column(title: "profile", width: 8, priority: 12) { ($0.profile, .plain) },
       Column(title: "state", width: 6, priority: 6) { state($0.state) },
       Column(title: "conns", width: 5, isRight: true, priority: 10) { (number($0.connections), .plain) },
-      Column(title: title("msgs", .messages), width: 8, isRight: true, priority: 2) { (number($0.messages), .plain) },
-      Column(title: title("p95 c2s", .roundTrip), width: 9, isRight: true, priority: 4) {
+      Column(title: title("msgs", .messages), width: 7, isRight: true, priority: 2) { (number($0.messages), .plain) },
+      Column(title: title("p95 c2s", .roundTrip), width: 8, isRight: true, priority: 4) {
         roundTrip($0.roundTrip95ToServer)
       },
-      Column(title: title("p95 s2c", .roundTrip), width: 9, isRight: true, priority: 4) {
+      Column(title: title("p95 s2c", .roundTrip), width: 8, isRight: true, priority: 4) {
         roundTrip($0.roundTrip95ToClient)
       },
       Column(title: title("retry", .retries), width: 6, isRight: true, priority: 5) { counted($0.retries, .warning) },
       Column(title: title("lost", .lost), width: 5, isRight: true, priority: 3) { counted($0.lost, .alarm) },
-      Column(title: "refused", width: 7, isRight: true, priority: 5) { counted($0.rejected, .alarm) },
-      Column(title: "hb lost", width: 7, isRight: true, priority: 6) { counted($0.lostHeartbeats, .warning) },
+      Column(title: "refused", width: 7, isRight: true, priority: 13) { counted($0.rejected, .alarm) },
+      Column(title: "hb lost", width: 7, isRight: true, priority: 9) { counted($0.lostHeartbeats, .warning) },
       Column(title: title("last", .last), width: 8, priority: 9) { session in
         (session.last.map { String(MessageItem.clock($0, zone).prefix(8)) } ?? "-", .plain)
       },
