@@ -44,6 +44,8 @@ package struct AlertEvent: Sendable {
   package var connection: ConnectionInfo?
   /// The unit or the container, for the scope `owner`.
   package var owner: String?
+  /// The direction of the messages whose round trips it is about; `nil` where the metric is not of one direction.
+  package var direction: Direction?
   /// Whether it is resolved because its connection is over.
   package var isOver = false
   /// Packets that the capture dropped, or holes that it left, as far as they were counted, for `held`.
@@ -60,13 +62,15 @@ package struct AlertEvent: Sendable {
 
   /// The fingerprint of a rule and what it is about.
   static func fingerprint(
-    _ rule: AlertRule, profile: String?, server: Endpoint?, client: Endpoint?, owner: String? = nil
+    _ rule: AlertRule, profile: String?, server: Endpoint?, client: Endpoint?, owner: String? = nil,
+    direction: Direction? = nil
   ) -> String {
     var labels = [("rule", rule.name), ("scope", rule.scope.rawValue)]
     if let profile { labels.append(("profile", profile)) }
     if let server { labels.append(("server", "\(server)")) }
     if let client { labels.append(("client", "\(client)")) }
     if let owner { labels.append(("owner", owner)) }
+    if let direction { labels.append(("direction", direction.shortName)) }
     // A byte that no value has stands between them.
     let parts = labels.sorted { $0.0 < $1.0 }.map { "\($0.0)=\($0.1)" }.joined(separator: "\u{0}")
     return SHA1.hash(Array(parts.utf8)).prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

@@ -6,28 +6,36 @@ import IMWire
 extension AlertMonitor {
   // MARK: Series
 
-  /// The series of a rule that a connection belongs to; `nil` where the rule is not about it, or there is no room.
-  func series(_ index: Int, of known: MonitoredConnection, at time: Timestamp) -> AlertSeries? {
+  /// The series of a rule that a connection belongs to, and that of `direction` where the metric is of one direction; `nil`
+  /// where the rule is not about it, or there is no room.
+  func series(
+    _ index: Int, of known: MonitoredConnection, _ direction: Direction? = nil, at time: Timestamp
+  ) -> AlertSeries? {
     let watch = watches[index]
     if let plan = watch.plan, plan != known.info.plan { return nil }
     switch watch.rule.scope {
     case .profile:
-      return series(index, UInt32(known.info.plan), AlertSeries.Subject(plan: known.info.plan), at: time)
+      return series(
+        index, UInt32(known.info.plan), AlertSeries.Subject(plan: known.info.plan, direction: direction), at: time)
     case .endpoint:
       guard let endpoint = known.endpoint else { return nil }
       return series(
-        index, endpoint, AlertSeries.Subject(plan: known.info.plan, server: known.info.server), at: time)
+        index, endpoint,
+        AlertSeries.Subject(plan: known.info.plan, server: known.info.server, direction: direction), at: time)
     case .connection:
       // What still comes of one that is over begins nothing.
-      if known.isOver, watch.series[known.info.serial] == nil { return nil }
+      let key = AlertSeries.Key(subject: known.info.serial, direction: direction)
+      if known.isOver, watch.series[key] == nil { return nil }
       return series(
         index, known.info.serial,
-        AlertSeries.Subject(plan: known.info.plan, server: known.info.server, connection: known.info), at: time)
+        AlertSeries.Subject(
+          plan: known.info.plan, server: known.info.server, connection: known.info, direction: direction), at: time)
     case .owner:
       if known.owner == nil { known.owner = owner?(known.info) }
       guard let name = known.owner, let place = place(ofOwner: name) else { return nil }
       return series(
-        index, place << 8 | UInt32(known.info.plan), AlertSeries.Subject(plan: known.info.plan, owner: name), at: time)
+        index, place << 8 | UInt32(known.info.plan),
+        AlertSeries.Subject(plan: known.info.plan, owner: name, direction: direction), at: time)
     case .capture: return nil
     }
   }
@@ -44,8 +52,9 @@ extension AlertMonitor {
     return place
   }
 
-  /// The series with the key `key`, made where there is none yet.
-  func series(_ index: Int, _ key: UInt32, _ subject: AlertSeries.Subject, at time: Timestamp) -> AlertSeries? {
+  /// The series of the rule's scope with the number `number`, and of the subject's direction; made where there is none yet.
+  func series(_ index: Int, _ number: UInt32, _ subject: AlertSeries.Subject, at time: Timestamp) -> AlertSeries? {
+    let key = AlertSeries.Key(subject: number, direction: subject.direction)
     if let series = watches[index].series[key] { return series }
     if seriesCount >= limits.series { sweep() }
     guard seriesCount < limits.series else {
@@ -159,7 +168,8 @@ extension AlertMonitor {
   private func remove(_ index: Int, _ series: AlertSeries) {
     series.isActive = false
     guard let serial = series.subject.connection?.serial,
-      watches[index].series.removeValue(forKey: serial) != nil
+      watches[index].series.removeValue(
+        forKey: AlertSeries.Key(subject: serial, direction: series.subject.direction)) != nil
     else { return }
     seriesCount -= 1
   }
@@ -262,7 +272,7 @@ extension AlertMonitor {
       rule: rule, state: state, at: boundary, since: since,
       fingerprint: AlertEvent.fingerprint(
         rule, profile: profile, server: subject.server, client: subject.connection?.client,
-        owner: subject.owner),
+        owner: subject.owner, direction: subject.direction),
       count: max(1, series.count))
     event.value = reading.value
     event.samples = reading.counts.samples
@@ -275,6 +285,7 @@ extension AlertMonitor {
     event.server = subject.server
     event.connection = subject.connection
     event.owner = subject.owner
+    event.direction = subject.direction
     event.suppressed = watches[index].suppressed
     watches[index].suppressed = 0
     if state == .firing, collectsEvidence {

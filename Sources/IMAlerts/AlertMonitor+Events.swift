@@ -121,9 +121,12 @@ extension AlertMonitor {
     guard report.reason != .open, let known = connections[report.info.serial], !known.isOver else { return }
     known.isOver = true
     for index in watches.indices where watches[index].rule.scope == .connection {
-      guard let series = watches[index].series[report.info.serial] else { continue }
-      series.isOver = true
-      activate(index, series)
+      for direction in [nil, Direction.clientToServer, .serverToClient] {
+        let key = AlertSeries.Key(subject: report.info.serial, direction: direction)
+        guard let series = watches[index].series[key] else { continue }
+        series.isOver = true
+        activate(index, series)
+      }
     }
     selector?.ended(report.info.serial)
     finished.append(report.info.serial)
@@ -196,7 +199,7 @@ extension AlertMonitor {
     }
     for index in settledWatches where takes(index, chosen) {
       guard case .fates(let part) = watches[index].rule.metric.samples else {
-        if let roundTrip = exchange.roundTrip { roundTripped(index, known, roundTrip, at: at) }
+        roundTripped(index, known, exchange, at: at)
         continue
       }
       guard role == .message, exchange.fate != .pending, exchange.fate != .unacknowledged else { continue }
@@ -329,10 +332,13 @@ extension AlertMonitor {
     contribute(series, known, at: time)
   }
 
-  private func roundTripped(_ index: Int, _ known: MonitoredConnection, _ roundTrip: Nanoseconds, at time: Timestamp) {
-    guard let series = series(index, of: known, at: time) else { return }
-    touch(index, series)
+  /// Takes the round trip of an exchange, if it has one, in the series of its direction.
+  private func roundTripped(_ index: Int, _ known: MonitoredConnection, _ exchange: Exchange, at time: Timestamp) {
     let rule = watches[index].rule
+    guard let roundTrip = exchange.roundTrip, rule.direction.map({ $0 == exchange.direction }) ?? true,
+      let series = series(index, of: known, exchange.direction, at: time)
+    else { return }
+    touch(index, series)
     let counts = rule.comparison.holds(Double(roundTrip.microseconds) / 1_000, rule.threshold)
     series.window[time].add(
       affected: counts ? SlidingWindow.Affected(connection: known.info, at: time) : nil)

@@ -24,7 +24,7 @@ package final class AlertMonitor: EngineSink {
     let rule: AlertRule
     /// The index of the rule's profile; `nil` for all.
     let plan: UInt8?
-    var series: [UInt32: AlertSeries] = [:]
+    var series: [AlertSeries.Key: AlertSeries] = [:]
     /// Those that the next evaluation looks at.
     var active: [AlertSeries] = []
     var created = 0

@@ -1,4 +1,5 @@
 import IMMetrics
+package import IMWire
 
 /// One rule: what is watched, when it is wrong, and how long it has to be. See imdump-rules(5).
 package struct AlertRule: Equatable, Sendable {
@@ -28,6 +29,8 @@ package struct AlertRule: Equatable, Sendable {
   package var keepFiring: Int64 = 0
   /// Only answers with one of these statuses count against; empty for all that refuse.
   package var statuses: Set<UInt64> = []
+  /// Only round trips of messages sent in this direction; `nil` for each of the two, by itself. Of round trips only.
+  package var direction: Direction?
   /// Only messages that this filter takes; `nil` for all.
   package var filter: String?
   /// The place of `filter` among the filters of the rules.
@@ -74,6 +77,10 @@ package struct AlertRule: Equatable, Sendable {
   /// How long after its time a boundary is evaluated, in nanoseconds.
   package var lag: Int64 {
     metric.samples.areToldLate ? 7_000_000_000 : 250_000_000
+  }
+  /// The metric's name, with the direction of the round trips that it is of: `rtt_p95[c2s]`.
+  package func metricName(_ direction: Direction?) -> String {
+    metric.rawValue + (direction.map { "[\($0.shortName)]" } ?? "")
   }
   /// Whether packets that the capture dropped could make it fire.
   package var isHeldByDrops: Bool { metric.samples.areDistortedByDrops || comparison == .absent }

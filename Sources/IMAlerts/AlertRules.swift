@@ -1,4 +1,5 @@
 import IMMetrics
+import IMWire
 package import IMYAML
 
 /// Reads a file of rules. See imdump-rules(5).
@@ -28,7 +29,7 @@ package struct AlertRules: Equatable, Sendable {
   static let maximumSteps: Int64 = 60
   /// Labels that every alert has of its own.
   static let reservedLabels: Set<String> = [
-    "alertname", "severity", "profile", "server", "client", "scope", "sensor", "interface", "owner",
+    "alertname", "severity", "profile", "server", "client", "scope", "sensor", "interface", "owner", "direction",
   ]
 
   /// Reads the rules in `text`; `source` names it in errors. `profiles` are the names that rules may speak of;
@@ -80,7 +81,7 @@ package struct AlertRules: Equatable, Sendable {
   private static func rule(_ reader: YAMLReader, _ profiles: [String]) throws(SourceError) -> AlertRule {
     try reader.allow(
       "name", "summary", "metric", "scope", "profile", "window", "op", "threshold", "clear", "for", "keep_firing",
-      "min_samples", "severity", "labels", "status", "filter")
+      "min_samples", "severity", "labels", "status", "filter", "direction")
     let metric = try word(reader.required("metric"), AlertMetric.allCases.map { ($0.rawValue, $0) })
     let scope = try self.scope(reader, metric)
     let comparison: AlertOperator = try word(reader.required("op"), AlertOperator.self)
@@ -117,6 +118,11 @@ package struct AlertRules: Equatable, Sendable {
         throw status.error("a status, or a list of at most \(maximumStatuses)")
       }
       for element in list { rule.statuses.insert(UInt64(try element.number(0...Int(UInt32.max)))) }
+    }
+    if let direction = try reader.optional("direction") {
+      guard metric.percentile != nil else { throw direction.error("\(metric.rawValue) is not of one direction") }
+      rule.direction = try word(
+        direction, [Direction.clientToServer, .serverToClient].map { ($0.shortName, $0) })
     }
     if let severity = try reader.optional("severity") { rule.severity = try word(severity, AlertSeverity.self) }
     if let labels = try reader.optional("labels") { rule.labels = try self.labels(labels) }

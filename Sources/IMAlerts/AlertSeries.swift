@@ -2,7 +2,7 @@ import IMEngine
 import IMMetrics
 import IMWire
 
-/// What one rule knows of one server, profile or connection, or of the capture: its window, and where its state stands.
+/// What one rule knows of one server, profile or connection, or of the capture, and of round trips in one direction: its window, and where its state stands.
 final class AlertSeries {
   /// What it is about; what the scope does not tell apart is `nil`.
   struct Subject {
@@ -10,6 +10,16 @@ final class AlertSeries {
     var server: Endpoint?
     var connection: ConnectionInfo?
     var owner: String?
+    /// The direction of the messages whose round trips it takes; `nil` where the metric is not of one direction.
+    var direction: Direction?
+  }
+
+  /// What tells the series of a rule apart.
+  struct Key: Hashable {
+    /// A profile's index, a server's, a connection's number, or an owner's place and a profile's index, by the rule's scope.
+    let subject: UInt32
+    /// The direction of round trips.
+    var direction: Direction?
   }
 
   /// Connections whose packets are remembered as evidence, at most.

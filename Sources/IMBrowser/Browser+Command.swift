@@ -8,7 +8,7 @@ extension Browser {
     switch screen {
     case .sessions:
       source.isStore
-        ? query("SELECT * FROM sessions\(sessionTimes) ORDER BY \(Self.order(sessionSignal.value.order))")
+        ? query("SELECT * FROM sessions\(sessionConditions) ORDER BY \(Self.order(sessionSignal.value.order))")
         : command("messages", ["--by", "session"] + timeFilter)
     case .problems:
       source.isStore
@@ -37,9 +37,43 @@ extension Browser {
     times.map { "time_us >= \($0.lowerBound.microseconds) AND time_us < \($0.upperBound.microseconds)" }
   }
 
-  /// Sessions that lasted into the time, in SQL.
-  private var sessionTimes: String {
-    times.map { " WHERE first_us < \($0.upperBound.microseconds) AND last_us >= \($0.lowerBound.microseconds)" } ?? ""
+  /// Sessions that lasted into the time and have the words of the filter, in SQL; pinned ones stay.
+  private var sessionConditions: String {
+    let order = sessionSignal.value.order
+    var conditions: [String] = []
+    if let times {
+      conditions.append(
+        "first_us < \(times.upperBound.microseconds) AND last_us >= \(times.lowerBound.microseconds)")
+    }
+    for word in order.filter.split(separator: " ").map({ $0.lowercased() }) { conditions.append(Self.condition(word)) }
+    guard !conditions.isEmpty else { return "" }
+    let all = conditions.joined(separator: " AND ")
+    guard !order.pins.isEmpty else { return " WHERE " + all }
+    return " WHERE id IN (\(order.pins.sorted().map { "\($0)" }.joined(separator: ", "))) OR \(all)"
+  }
+
+  /// A word of the filter of sessions, in SQL.
+  private static func condition(_ word: String) -> String {
+    func state(_ text: String) -> String {
+      let short = [
+        "reconnected": "recon", "timeout": "no ans", "refused": "refuse", "evicted": "lost",
+      ].filter { $0.value.hasPrefix(text) }.map(\.key).sorted()
+      let states = ["substr(state, 1, \(text.count)) = \(literal(text))"] + short.map { "state = '\($0)'" }
+      return "(" + states.joined(separator: " OR ") + ")"
+    }
+    if word.hasPrefix("state:") { return state(String(word.dropFirst(6))) }
+    if word.hasPrefix("!state:") {
+      let text = String(word.dropFirst(7))
+      return text.isEmpty ? "1" : "NOT " + state(text)
+    }
+    let ends = "(SELECT client || ' ' || server FROM connection AS c WHERE c.id = sessions.connection)"
+    return
+      "instr(lower(ifnull(name, '') || ' ' || profile || ' ' || \(ends)), \(literal(word))) > 0"
+  }
+
+  /// A text in SQL.
+  private static func literal(_ text: String) -> String {
+    "'" + text.reduce(into: "") { $0 += $1 == "'" ? "''" : String($1) } + "'"
   }
 
   private var ladderTimes: [String] {
@@ -63,9 +97,9 @@ extension Browser {
       case .number: "id"
       case .name: "name"
       case .messages: "messages"
-      case .roundTrip: "rtt_p95_us"
+      case .roundTrip: "max(ifnull(rtt_c2s_p95_us, -1), ifnull(rtt_s2c_p95_us, -1))"
       case .retries: "retries"
-      case .failed: "unanswered + rejected + damaged"
+      case .lost: "unanswered + damaged\(order.isReversed ? "" : " DESC"), rejected"
       case .last: "last_us"
       }
     let isDescending = (order.sort != .number && order.sort != .name) != order.isReversed
@@ -87,9 +121,9 @@ extension Browser {
 
   /// Filters that say of a message that it has a problem, in the order of the problems' bits.
   private static let problemFilters = [
-    "fate == rejected", "fate == unanswered && not heartbeat", "fate == damaged && not heartbeat", "retries > 0",
-    "late",
-    "dup > 0", "fate == unknown", "heartbeat && fate == unanswered", "fate == unanswered && not heartbeat",
+    "fate == rejected", "role == message && fate == unanswered", "role == message && fate == damaged", "retries > 0",
+    "late", "dup > 0", "fate == unknown", "role == heartbeat && fate in {unanswered, damaged}",
+    "not role in {message, heartbeat} && fate in {unanswered, damaged}",
   ]
 
   private var messageCommand: String {
@@ -101,14 +135,20 @@ extension Browser {
           ? "conn == \(session.connection)" : "session == \(Self.quoted(session.name ?? ""))")
     }
     let problems = messages.choice.page.problems
-    if let kind = ProblemNames.all.indices.first(where: { problems == ProblemNames.kind($0) }) {
-      conditions.append(Self.problemFilters[kind])
+    let kinds = ProblemNames.all.indices.filter { !problems.isDisjoint(with: ProblemNames.kind($0)) }
+    let filters = kinds.map { Self.problemFilters[$0] }
+    if let only = filters.first, filters.count == 1 {
+      conditions.append(only)
+    } else if !filters.isEmpty {
+      conditions.append(filters.map { "(\($0))" }.joined(separator: " || "))
     }
     if let timeCondition { conditions.append(timeCondition) }
     if !messages.choice.filter.isEmpty {
-      conditions.append(conditions.isEmpty ? messages.choice.filter : "(\(messages.choice.filter))")
+      conditions.append(messages.choice.filter)
     }
-    return command("messages", conditions.isEmpty ? [] : ["-Y", conditions.joined(separator: " && ")])
+    let isOne = conditions.count == 1
+    let filter = conditions.map { isOne || !$0.contains(" ") ? $0 : "(\($0))" }.joined(separator: " && ")
+    return command("messages", conditions.isEmpty ? [] : ["-Y", filter])
   }
 
   /// A name as a filter has it: numbers as they are, other names in double quotes.

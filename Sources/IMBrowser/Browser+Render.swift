@@ -35,10 +35,17 @@ extension Browser {
   private func putTitle(_ grid: inout Grid) {
     var at = grid.put(" imdump  ", row: 0, column: 0, style: Style(.plain, .bold))
     at += grid.put(source.title + "  ", row: 0, column: at, limit: max(8, grid.width / 3))
+    func number(_ count: Int64) -> String { grouped(UInt64(max(0, count))) }
     var parts = [
       "\(grouped(UInt64(totals.sessions))) \(totals.sessions == 1 ? "session" : "sessions")",
-      "\(grouped(UInt64(max(0, totals.messages)))) messages", "\(grouped(UInt64(max(0, totals.failed)))) failed",
+      "\(number(totals.messages)) \(totals.messages == 1 ? "message" : "messages")", "\(number(totals.lost)) lost",
     ]
+    if totals.rejected > 0 { parts.append("\(number(totals.rejected)) refused") }
+    if totals.heartbeats > 0 {
+      parts.append(
+        "\(number(totals.lostHeartbeats)) of \(number(totals.heartbeats)) \(grid.width < 100 ? "hb" : "heartbeats") lost"
+      )
+    }
     // While the store is written, its sums are behind its rows.
     if totals.sessions == 0, sessionsShown == nil || progress.isLoading { parts = [] }
     at += grid.put(parts.joined(separator: "  "), row: 0, column: at)

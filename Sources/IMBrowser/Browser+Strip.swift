@@ -27,11 +27,8 @@ extension Browser {
     for one in shown {
       at += 1 + grid.put(one.name, row: row, column: at + 1, style: Style(.faint))
       at += 1 + grid.put(one.peak, row: row, column: at + 1)
-      let values = TimeStrip.columns(one.values, width * graph.columns, isSum: one.name != "RTT p95")
-      let isTrouble = one.name == "loss" || one.name == "hb"
-      grid.put(
-        graph.draw(values), row: row, column: at + 1,
-        style: Style(isTrouble ? .alarm : one.name == "retry" ? .warning : .name))
+      let values = TimeStrip.columns(one.values, width * graph.columns, isSum: one.isSum)
+      grid.put(graph.draw(values), row: row, column: at + 1, style: Style(one.color))
       if let brush = strip.brush {
         let begin = brush.lowerBound * width / count
         let end = max(begin + 1, (brush.upperBound * width + count - 1) / count)

@@ -48,13 +48,6 @@ package struct MessageItem: Equatable, Sendable {
     return String(out.text.prefix(10))
   }
 
-  /// Microseconds as milliseconds: `23.1 ms`.
-  package static func milliseconds(_ microseconds: Int64) -> String {
-    var out = ByteWriter(capacity: 32)
-    out.decimal(Double(microseconds) / 1_000, 1)
-    return out.text + " ms"
-  }
-
   /// What became of a message, in few words: most succeed, and a sign says that.
   private static func outcome(_ message: StoredMessage) -> String {
     var text: String
@@ -64,7 +57,7 @@ package struct MessageItem: Equatable, Sendable {
     case nil: text = "?"
     }
     if let cause = message.cause { text += ": \(cause.name)" }
-    if let latency = message.latency { text += " \(milliseconds(latency))" }
+    if let latency = message.latency { text += " \(Words.length(latency))" }
     if message.retries > 0 { text += ", \(message.retries) \(message.retries == 1 ? "retry" : "retries")" }
     if message.problems.contains(.late) { text += ", late" }
     if message.duplicates > 0 { text += ", \(message.duplicates) after the answer" }

@@ -79,15 +79,31 @@ package struct SessionsRequest: Equatable, Sendable {
 
 /// Sums over all sessions, whatever the filter.
 package struct SessionTotals: Equatable, Sendable {
-  /// Sessions, their messages, and those that failed.
-  package var sessions = 0, messages: Int64 = 0, failed: Int64 = 0
+  /// Sessions.
+  package var sessions = 0
+  /// Messages of all sessions.
+  package var messages: Int64 = 0
+  /// Messages that were lost.
+  package var lost: Int64 = 0
+  /// Messages that were refused.
+  package var rejected: Int64 = 0
+  /// Copies of messages after the first.
+  package var retries: Int64 = 0
+  /// Heartbeats.
+  package var heartbeats: Int64 = 0
+  /// Heartbeats without an answer.
+  package var lostHeartbeats: Int64 = 0
 
   /// The sums of `sessions`.
   package init(_ sessions: [StoredSession] = []) {
     self.sessions = sessions.count
     for session in sessions {
       messages &+= session.messages
-      failed &+= session.failed
+      lost &+= session.lost
+      rejected &+= session.rejected
+      retries &+= session.retries
+      heartbeats &+= session.heartbeats
+      lostHeartbeats &+= session.lostHeartbeats
     }
   }
 }

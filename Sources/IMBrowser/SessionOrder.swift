@@ -10,12 +10,12 @@ package enum SessionSort: String, CaseIterable, Sendable {
   case name
   /// By the number of messages, most first.
   case messages
-  /// By round trips, slowest first.
+  /// By round trips of either direction, slowest first.
   case roundTrip = "round trip"
   /// By retries, most first.
   case retries
-  /// By messages that failed, most first.
-  case failed
+  /// By messages that were lost, and then by those that were refused, most first.
+  case lost
   /// By their last messages, latest first.
   case last
 }
@@ -97,9 +97,9 @@ package struct SessionOrder: Equatable, Sendable {
           ($0.name == nil ? 1 : 0, $0.name ?? "", $0.id) < ($1.name == nil ? 1 : 0, $1.name ?? "", $1.id)
         }
       case .messages: Self.descending(sessions) { $0.messages }
-      case .roundTrip: Self.descending(sessions) { $0.roundTrip95 ?? -1 }
+      case .roundTrip: Self.descending(sessions) { $0.slowestRoundTrip95 ?? -1 }
       case .retries: Self.descending(sessions) { $0.retries }
-      case .failed: Self.descending(sessions) { $0.failed }
+      case .lost: Self.descending(sessions) { ($0.lost &<< 31) &+ min(max(0, $0.rejected), 1 << 31 - 1) }
       case .last: Self.descending(sessions) { $0.last?.nanoseconds ?? .min }
       }
     return isReversed ? rows.reversed() : rows

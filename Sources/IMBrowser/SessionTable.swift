@@ -1,3 +1,4 @@
+import IMOutput
 import IMStore
 import IMTerminal
 import IMWire
@@ -29,14 +30,18 @@ enum SessionTable {
     func state(_ name: String) -> (String, Style) {
       (shortState(name), ["reset", "refused", "timeout"].contains(name) ? Style(.warning) : .plain)
     }
+    func isBad(_ session: StoredSession) -> Bool { session.lost > 0 || session.rejected > 0 }
+    func roundTrip(_ microseconds: Int64?) -> (String, Style) {
+      (microseconds.map(Words.length) ?? "-", .plain)
+    }
     let persons = person.map { person in
       [Column<StoredSession>(title: "name", width: 14, priority: 2) { (person($0) ?? "", Style(.name)) }]
     }
     let first: [Column<StoredSession>] = [
       Column(title: "", width: 2, priority: 0) { session in
         (
-          (order.pins.contains(session.id) ? "*" : " ") + (session.failed > 0 ? "!" : session.retries > 0 ? "R" : " "),
-          Style(session.failed > 0 ? .alarm : .warning, .bold)
+          (order.pins.contains(session.id) ? "*" : " ") + (isBad(session) ? "!" : session.retries > 0 ? "R" : " "),
+          Style(isBad(session) ? .alarm : .warning, .bold)
         )
       },
       Column(title: title("#", .number), width: 6, isRight: true, priority: 8) { (String($0.id), Style(.faint)) },
@@ -50,12 +55,17 @@ enum SessionTable {
       Column(title: "profile", width: 8, priority: 12) { ($0.profile, .plain) },
       Column(title: "state", width: 6, priority: 6) { state($0.state) },
       Column(title: "conns", width: 5, isRight: true, priority: 10) { (number($0.connections), .plain) },
-      Column(title: title("msgs", .messages), width: 8, isRight: true, priority: 2) { (number($0.messages), .plain) },
-      Column(title: title("p95 ms", .roundTrip), width: 7, isRight: true, priority: 4) { session in
-        (session.roundTrip95.map { String(MessageItem.milliseconds($0).dropLast(3)) } ?? "-", .plain)
+      Column(title: title("msgs", .messages), width: 7, isRight: true, priority: 2) { (number($0.messages), .plain) },
+      Column(title: title("p95 c2s", .roundTrip), width: 8, isRight: true, priority: 4) {
+        roundTrip($0.roundTrip95ToServer)
+      },
+      Column(title: title("p95 s2c", .roundTrip), width: 8, isRight: true, priority: 4) {
+        roundTrip($0.roundTrip95ToClient)
       },
       Column(title: title("retry", .retries), width: 6, isRight: true, priority: 5) { counted($0.retries, .warning) },
-      Column(title: title("failed", .failed), width: 7, isRight: true, priority: 3) { counted($0.failed, .alarm) },
+      Column(title: title("lost", .lost), width: 5, isRight: true, priority: 3) { counted($0.lost, .alarm) },
+      Column(title: "refused", width: 7, isRight: true, priority: 13) { counted($0.rejected, .alarm) },
+      Column(title: "hb lost", width: 7, isRight: true, priority: 9) { counted($0.lostHeartbeats, .warning) },
       Column(title: title("last", .last), width: 8, priority: 9) { session in
         (session.last.map { String(MessageItem.clock($0, zone).prefix(8)) } ?? "-", .plain)
       },

@@ -1,4 +1,6 @@
+import IMOutput
 package import IMStore
+import IMTerminal
 package import IMWire
 
 /// Figures over time that are wanted.
@@ -23,6 +25,10 @@ package struct TimeStrip: Sendable {
     /// The highest value, in few letters.
     let peak: String
     let values: [Double?]
+    /// Whether the values are counts, which add up.
+    var isSum = true
+    /// The color of its graph.
+    var color = Style.Colour.name
   }
 
   /// The figures; `nil` before there are any.
@@ -87,18 +93,22 @@ package struct TimeStrip: Sendable {
   var series: [Series] {
     guard let figures else { return [] }
     let periods = figures.periods
-    func counts(_ name: String, _ value: (StoredPeriod) -> Int64) -> Series {
+    func counts(_ name: String, _ color: Style.Colour = .name, _ value: (StoredPeriod) -> Int64) -> Series {
       let values = periods.map { Double(value($0)) }
-      return Series(name: name, peak: Self.short(values.max() ?? 0), values: values)
+      return Series(name: name, peak: Self.short(values.max() ?? 0), values: values, color: color)
     }
-    let trips = periods.map { $0.roundTrip95.map { Double($0) } }
+    func trips(_ name: String, _ value: (StoredPeriod) -> Int64?) -> Series? {
+      let values = periods.map { value($0).map { Double($0) } }
+      guard let peak = periods.compactMap(value).max() else { return nil }
+      return Series(name: name, peak: Words.length(peak), values: values, isSum: false)
+    }
     var all = [
-      Series(
-        name: "RTT p95", peak: trips.compactMap { $0 }.max().map { Self.time($0) } ?? "-", values: trips),
-      counts("loss") { $0.failed }, counts("retry") { $0.retries },
-    ]
-    if figures.knowsHeartbeats { all.append(counts("hb") { $0.missedHeartbeats }) }
-    all.append(counts("msgs") { $0.messages })
+      trips("p95 c2s") { $0.roundTrip95ToServer }, counts("lost", .alarm) { $0.lost },
+      trips("p95 s2c") { $0.roundTrip95ToClient }, counts("retries", .warning) { $0.retries },
+    ].compactMap { $0 }
+    if figures.hasHeartbeats { all.append(counts("hb lost", .alarm) { $0.lostHeartbeats }) }
+    if periods.contains(where: { $0.rejected > 0 }) { all.append(counts("refused", .alarm) { $0.rejected }) }
+    all.append(counts("messages") { $0.messages })
     return all
   }
 
@@ -108,17 +118,6 @@ package struct TimeStrip: Sendable {
     return (0..<count).map { column in
       let known = values[column * values.count / count..<(column + 1) * values.count / count].compactMap { $0 }
       return known.isEmpty ? nil : isSum ? known.reduce(0, +) : known.max()
-    }
-  }
-
-  /// Microseconds in few letters: `310ms`, `1.2s`.
-  private static func time(_ microseconds: Double) -> String {
-    switch microseconds {
-    case ..<1_000: "\(Int(microseconds))µs"
-    case ..<10_000: tenths(microseconds / 1_000) + "ms"
-    case ..<999_500: "\(Int((microseconds / 1_000).rounded()))ms"
-    case ..<99_500_000: tenths(microseconds / 1_000_000) + "s"
-    default: "\(Int((microseconds / 1_000_000).rounded()))s"
     }
   }
 

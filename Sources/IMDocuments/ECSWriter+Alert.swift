@@ -81,6 +81,7 @@ extension ECSWriter {
     lines.name("fingerprint", alert.fingerprint)
     lines.name("state", alert.state.rawValue)
     lines.name("metric", rule.metric.rawValue)
+    if let direction = alert.direction { lines.name("direction", direction.longName) }
     lines.name("operator", rule.comparison.rawValue)
     lines.decimal("value", alert.value)
     if rule.comparison != .absent {

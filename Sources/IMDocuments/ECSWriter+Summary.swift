@@ -40,7 +40,7 @@ extension ECSWriter {
     return lines.end()
   }
 
-  /// `203.0.113.9:8080 tjp, 60.0 s: success 99.83 %, loss 0.17 %, RTT p95 160.1 ms, 311 connections`.
+  /// `203.0.113.9:8080 tjp, 60.0 s: success 99.83 %, loss 0.17 %, RTT p95 26.679 ms c2s, 371.875 ms s2c, 311 connections`.
   private func sentence(
     _ key: EndpointKey, _ minute: IntervalSnapshot, _ period: Period, _ profile: Profile?,
     _ lines: inout JSONLines
@@ -54,10 +54,14 @@ extension ECSWriter {
     lines.writer.decimal(Double(period.end.microseconds - period.start.microseconds) / 1e6, 2)
     lines.writer.literal(" s: ")
     sentence(minute.metrics.messages, &lines)
-    if case .microseconds(let p95)? = Catalogue.value("rtt.coarse.p95_ms", in: Catalogue.intervals, of: minute) {
-      lines.writer.literal(", RTT p95 ")
+    // Each direction by itself.
+    var isFirst = true
+    for direction in [Direction.clientToServer, .serverToClient] {
+      guard let p95 = minute.roundTrips.byDirection[direction].percentile(95) else { continue }
+      lines.writer.literal(isFirst ? ", RTT p95 " : ", ")
       lines.writer.thousandths(p95)
-      lines.writer.literal(" ms")
+      lines.writer.literal(direction == .clientToServer ? " ms c2s" : " ms s2c")
+      isFirst = false
     }
     lines.writer.literal(", ")
     let active = Catalogue.count("connections.active", in: Catalogue.intervals, of: minute)

@@ -1,4 +1,4 @@
-package import IMEngine
+import IMEngine
 package import IMWire
 
 /// Round trips of each direction: those of the clients' messages, which a server answers, and those of the server's, which its
@@ -30,6 +30,11 @@ package struct RTTByDirection: Equatable, Sendable {
   /// Takes the round trip of a message that was sent in `direction`.
   package mutating func record(_ time: Nanoseconds, _ direction: Direction) {
     ways[Int(direction.rawValue)].record(time)
+  }
+
+  /// Takes the round trip in microseconds of a message that was sent in `direction`.
+  package mutating func record(microseconds: Int64, _ direction: Direction) {
+    ways[Int(direction.rawValue)].record(microseconds: microseconds)
   }
 
   /// Takes a round trip in microseconds whose bucket is known.

@@ -85,7 +85,7 @@ package struct PeriodWriter {
 
   // MARK: JSON
 
-  /// `{"start_us":...,"end_us":...,"sent":...,"open":...,"frames":...}` and the figures of the catalogue.
+  /// `{"start_us":...,"time":...,"end_us":...,"sent":...,"open":...,"frames":...}` and the figures of the catalogue.
   private func object(_ row: PeriodSeries.Row, _ start: Int64?, _ end: Int64?, to out: inout ByteWriter) {
     JSONLines.line(to: &out) { members(row, start, end, &$0) }
   }
@@ -93,6 +93,7 @@ package struct PeriodWriter {
   private func members(_ row: PeriodSeries.Row, _ start: Int64?, _ end: Int64?, _ lines: inout JSONLines) {
     if let start, let end {
       lines.number("start_us", UInt64(max(0, start)) * 1_000_000)
+      lines.instant("time", Timestamp(seconds: max(0, start), fraction: 0))
       lines.number("end_us", UInt64(max(0, end)) * 1_000_000)
     } else {
       lines.flag("others", true)

@@ -59,7 +59,10 @@ func printMessages(
   _ run: Run, _ output: Output, isJSON: Bool, style: TextStyle, choice: MessageChoice, filter: String? = nil
 ) throws(UsageError) -> ExitStatus {
   let printer = MessagePrinter(isJSON: isJSON, style: style, output: output)
-  let (driver, sink) = try run.messages(choice, filter) { printer.write($0, $1) }
+  let showsMore = !isJSON && (style.verbosity > 0 || style.showsText || style.showsHex)
+  let (driver, sink) = try run.messages(choice, filter, showing: showsMore ? .lines(style) : nil) {
+    printer.write($0, $1)
+  }
   let errors = run.lead(
     driver, isOver: { output.error != nil },
     afterBatch: {

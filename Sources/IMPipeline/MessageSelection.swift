@@ -27,24 +27,29 @@ package struct MessageChoice: Sendable {
   var isEmpty: Bool { !lost && !rejected && !retried && !damaged }
 }
 
-/// How `imdump messages` puts messages together.
-package enum MessageGrouping: String, CaseIterable, Sendable {
-  /// A line for each session.
-  case session
-}
-
 /// Says of a message whose fate is final whether it is wanted: by the choice, where one applies, and by the filter.
 struct MessageSelection {
   let choice: MessageChoice
   let filter: Filter?
-  /// The named fields of profiles, where the filter names some.
-  let names: NamedFilterFields?
+  /// The named fields of profiles, where the filter names some or one is kept.
+  private(set) var names: NamedFilterFields?
+  /// The named field that is kept with messages, by its index in the schema of `names`.
+  private var keptField: Int?
 
   /// A selection by `choice` and by a filter over messages.
   init(_ choice: MessageChoice, _ filter: Run.MessageFilter) {
     self.choice = choice
     self.filter = filter.filter
     names = filter.names
+  }
+
+  /// The fields that are kept with messages, that of `keep` first, by their indices in the schema of `names`.
+  var keptFields: [Int] { [keptField].compactMap(\.self) + (filter?.fieldsUsed ?? []).filter { $0 != keptField } }
+
+  /// Keeps the named field `field` with messages, too.
+  mutating func keep(_ field: String, of names: NamedFilterFields) {
+    self.names = names
+    keptField = names.schema.index(of: field)
   }
 
   /// Whether the filter looks into bodies, which have to be kept for it.

@@ -29,6 +29,10 @@ final class MessageSink: EngineSink {
   @exclusivity(unchecked) var follow: ((MessageRecord, Exchange) -> Void)?
   /// Whether `follow` is told of a message when it begins, too.
   @exclusivity(unchecked) var followsFromStart = false
+  /// What is shown of messages besides their lines.
+  private let showing: DetailsMaker?
+  /// Told the number of each message that is over, wanted or not.
+  @exclusivity(unchecked) var over: ((UInt32) -> Void)?
   /// Told of issues.
   var hear: ((Issue, ConnectionInfo) -> Void)?
   /// Told of connections.
@@ -51,7 +55,7 @@ final class MessageSink: EngineSink {
   /// messages.
   init(
     plans: [ProtocolPlan], selection: MessageSelection, isLive: Bool = false, owners: ConnectionOwners? = nil,
-    search: SearchFields? = nil,
+    search: SearchFields? = nil, showing: ShownDetails? = nil,
     take: ((MessageRecord, Exchange) -> Void)? = nil
   ) {
     self.plans = plans
@@ -60,6 +64,7 @@ final class MessageSink: EngineSink {
     self.selection = selection
     self.search = search
     self.take = take
+    self.showing = showing.map { DetailsMaker($0, plans) }
     // A store has no elements of bodies.
     store = MessageStore(plans: plans, keepsBodies: selection.needsBodies, keepsElements: search == nil)
   }
@@ -74,10 +79,16 @@ final class MessageSink: EngineSink {
       fields = self.fields(frame, connection, direction, bytes, body, search, isFirst: note.copy == 1 && !note.isAck)
     }
     let owner = owners?.owner(of: connection.serial, client: connection.peer, server: connection.server)
+    let isFirst = note.copy == 1 && !note.isAck
+    let details = showing.flatMap {
+      $0.details(
+        frame, connection, direction, bytes, body, tlvs, owner: owner, book: &book, isFirst: isFirst)
+    }
     // Of other copies nobody asks.
     let place = note.copy == 1 && search != nil ? places.place(of: frame, in: bytes) : nil
     store.note(
-      frame, note, connection, direction, body, tlvs, isAfterGap: isAfterGap, fields: fields, owner: owner,
+      frame, note, connection, direction, body, tlvs, isAfterGap: isAfterGap, fields: fields, details: details,
+      owner: owner,
       capture: place?.capture ?? capture, place: place?.offset)
     if followsFromStart, let follow, note.copy == 1, !note.isAck, !decided.contains(where: { $0.id == note.exchange }) {
       let exchange = Exchange(
@@ -96,6 +107,7 @@ final class MessageSink: EngineSink {
   func finished(_ exchange: borrowing Exchange) {
     let exchange = copy exchange
     // What is decided was told then; what never is, is told at the end.
+    defer { over?(exchange.id) }
     guard let record = store.take(exchange) else { return }
     if take != nil, !isLive || exchange.fate == .pending { tell(record, exchange) }
     store.recycle(record)
@@ -138,7 +150,7 @@ final class MessageSink: EngineSink {
   ) -> [NamedField] {
     let plan = Int(connection.plan)
     let fields = book.fields(frame, connection, direction, plans[plan], bytes: bytes, body: body)
-    return names.kept(of: fields ?? [], plan, for: selection.filter?.fieldsUsed ?? [])
+    return names.kept(of: fields ?? [], plan, for: selection.keptFields)
   }
 
   /// What the store searches in of a frame's named fields: of first copies. Others are read only where one tells what the next
@@ -171,6 +183,66 @@ final class MessageSink: EngineSink {
   private func takeMark(_ frame: Frame, _ connection: ConnectionInfo, _ direction: Direction) -> Bool {
     defer { isNearGap = !marks.isEmpty }
     return marks.take(frame, connection, direction) != nil
+  }
+}
+
+/// What is shown of messages besides their lines.
+enum ShownDetails {
+  /// What lines of frames have beneath them, in this style.
+  case lines(TextStyle)
+  /// What was said, and to whom.
+  case text
+}
+
+/// Makes the details of messages of their first copies.
+struct DetailsMaker {
+  private let kind: ShownDetails
+  private let plans: [ProtocolPlan]
+  private let writer: FrameTextWriter
+
+  init(_ kind: ShownDetails, _ plans: [ProtocolPlan]) {
+    self.kind = kind
+    self.plans = plans
+    var style = TextStyle()
+    if case .lines(let wanted) = kind { style = wanted }
+    writer = FrameTextWriter(plans: plans, style: style)
+  }
+
+  /// The details of a message whose first copy is `frame`; `nil` of other frames, which are read only where one tells what the next ones
+  /// mean.
+  func details(
+    _ frame: Frame, _ connection: ConnectionInfo, _ direction: Direction, _ bytes: RawSpan, _ body: RawSpan,
+    _ tlvs: Span<TLVRef>, owner: SocketOwner?, book: inout FieldBook, isFirst: Bool
+  ) -> MessageDetails? {
+    let plan = plans[Int(connection.plan)]
+    guard isFirst || plan.fields?.remembers == true else { return nil }
+    let fields = book.fields(frame, connection, direction, plan, bytes: bytes, body: body) ?? []
+    guard isFirst else { return nil }
+    switch kind {
+    case .text:
+      guard frame.kind.pointee.role == .message else { return nil }
+      return MessageDetails(
+        text: MessageText.text(of: fields, plan) ?? Self.plain(frame, plan, fields, book.secrets, body),
+        destination: MessageText.destination(of: fields, plan))
+    case .lines:
+      var out = ByteWriter(capacity: 1_024)
+      writer.beneath(
+        frame, connection, bytes: bytes, body: body, tlvs: tlvs, fields: fields, secrets: book.secrets, owner: owner,
+        to: &out)
+      return MessageDetails(lines: out.withBytes { Array($0) })
+    }
+  }
+
+  /// A body that is text as a whole, of a profile that names no fields in it and hides nothing.
+  private static func plain(
+    _ frame: Frame, _ plan: ProtocolPlan, _ fields: [NamedField], _ secrets: [Range<Int>], _ body: RawSpan
+  ) -> String? {
+    guard secrets.isEmpty, !plan.hidesIdentity, body.byteCount > 0, body.byteCount <= 4_096 else { return nil }
+    let bytes = body.withUnsafeBytes { Array($0) }
+    guard let text = String(validating: bytes, as: UTF8.self),
+      text.unicodeScalars.allSatisfy({ $0.value >= 32 && $0.value != 127 || $0.value == 9 || $0.value == 10 })
+    else { return nil }
+    return text
   }
 }
 

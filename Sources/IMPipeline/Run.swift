@@ -123,14 +123,30 @@ struct Run {
   /// Whether packets come from an interface.
   var isLive: Bool { input.interface != nil }
 
+  /// When the first packet of the files came; `nil` where there is none, or where they can be read only once.
+  func firstPacketTime() -> Timestamp? {
+    guard isReadTwice else { return nil }
+    let again = again(over: input)
+    let driver = again.driver(again.engine())
+    _ = again.lead(driver, hidesProgress: true, isOver: { driver.engine.totals.packets > 0 })
+    return driver.engine.totals.firstAt
+  }
+
   /// A driver of an engine that hands on each message that `choice` and `filter` let through, and the sink that does.
-  /// `costPerServer` is what is kept of each server besides, in bytes.
+  /// `costPerServer` is what is kept of each server besides, in bytes; the named field `field`
+  /// is kept with each message, before those that the filter asks for, and so is what `showing` wants.
   func messages(
-    _ choice: MessageChoice, _ filter: String?, costPerServer: Int = 0,
+    _ choice: MessageChoice, _ filter: String?, costPerServer: Int = 0, keeping field: String? = nil,
+    showing: ShownDetails? = nil,
     take: @escaping (MessageRecord, Exchange) -> Void
   ) throws(UsageError) -> (driver: Driver, sink: MessageSink) {
-    let selection = MessageSelection(choice, try self.filter(filter))
-    let sink = MessageSink(plans: plans, selection: selection, isLive: isLive, owners: owners, take: take)
+    var selection = MessageSelection(choice, try self.filter(filter))
+    if let field {
+      let names = selection.names ?? NamedFilterFields(plans: plans, behind: FilterCompiler(plans: plans).schema)
+      selection.keep(field, of: names)
+    }
+    let sink = MessageSink(
+      plans: plans, selection: selection, isLive: isLive, owners: owners, showing: showing, take: take)
     let engine = engine(
       MessageSink.needs(hearsDecided: isLive), exchangeCapacity: 1 << 18,
       cost: (0, MessageStore.costPerMessage, costPerServer),
@@ -165,6 +181,12 @@ struct Run {
         }, isOver: isOver))
     for companion in driver.companions { companion.finish(driver) }
     return errors
+  }
+
+  /// Whether a profile has a named field that may be shown.
+  func hasField(_ name: String) -> Bool {
+    let base = FilterCompiler(plans: plans).schema
+    return base.index(of: name) == nil && NamedFilterFields(plans: plans, behind: base).schema.index(of: name) != nil
   }
 
   /// A filter over messages, and what it needs besides them.

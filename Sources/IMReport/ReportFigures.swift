@@ -17,8 +17,10 @@ package struct ReportFigures: Sendable {
 
   /// What became of messages.
   package var messages: MessageTally { total.messages }
-  /// Round trips by Karn's rule, of everything but heartbeats.
-  package var roundTrips: RTTRecorder { total.roundTrips }
+  /// Round trips of one direction by Karn's rule, of everything but heartbeats.
+  package func roundTrips(_ direction: Direction) -> RTTRecorder {
+    total.roundTripsByDirection[Int(direction.rawValue)]
+  }
   /// Signs of life.
   package var heartbeats: HeartbeatCounts { total.heartbeats }
   /// How connections began and ended.

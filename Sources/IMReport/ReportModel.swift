@@ -29,6 +29,37 @@ package struct ReportModel {
     package init(name: String, lost: UInt64) { (self.name, self.lost) = (name, lost) }
   }
 
+  /// A message that was lost.
+  package struct LostMessage: Sendable {
+    /// When its first copy came.
+    package var at: Timestamp
+    /// The session's name or number; `nil` where it has none.
+    package var session: String?
+    /// The connection's number.
+    package var serial: UInt32
+    /// Where it was sent.
+    package var direction: Direction
+    /// The type's name.
+    package var type: String
+    /// The number that its sender gave it; `nil` where it gave none.
+    package var number: UInt64?
+    /// What became of it, and why.
+    package var fate: Fate, cause: Cause?
+    /// Copies after the first, up to the end.
+    package var retries: UInt64
+
+    /// The message that an exchange is.
+    package init(_ exchange: Exchange, type: String, session: String?) {
+      (at, self.session, serial) = (exchange.firstAt, session, exchange.connection)
+      (direction, self.type) = (exchange.direction, type)
+      number = exchange.sequence == 0 ? nil : exchange.sequence
+      (fate, cause, retries) = (exchange.fate, exchange.cause, UInt64(exchange.repeats))
+    }
+  }
+
+  /// At most so many lost messages are listed, those that were sent first.
+  package static let maximumLost = 200
+
   /// A part of the capture that was not decoded.
   package struct Unread: Sendable {
     /// What it is, and what to do about it; without a period.
@@ -117,6 +148,11 @@ package struct ReportModel {
   package var statuses = StatusBook()
   /// The zone of the clock that times are shown by.
   package var zone = LocalZone.utc
+  /// The zone at the capture's beginning in words: `UTC`, `UTC+08:00`.
+  var zoneText: String {
+    let offset = zone.offset(at: captured?.first.seconds ?? 0)
+    return offset == 0 ? "UTC" : "UTC" + LocalZone.text(of: offset)
+  }
   /// What makes the verdict amber.
   package var thresholds = VerdictThresholds()
   /// Over time.
@@ -125,6 +161,8 @@ package struct ReportModel {
   package var typeNames: [UInt16: String] = [:]
   /// When the first and the last lost message was sent first; `nil` where none was lost.
   package var losses: (first: Timestamp, last: Timestamp)?
+  /// The lost messages that were sent first, at most `maximumLost`, in their order, and how many are left out.
+  package var lost: [LostMessage] = [], lostLeftOut: UInt64 = 0
   /// The message whose ladder shows best what went wrong, and its connection's number; `nil` where all went well.
   package var worst: WorstMessage?
   /// The sessions with lost messages, the worst first, and how many these are, of how many.

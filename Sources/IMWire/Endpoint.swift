@@ -46,6 +46,13 @@ public enum Direction: UInt8, Sendable, BitwiseCopyable {
   /// From the server to the client.
   case serverToClient = 1
 
+  /// Its name in filters, JSON, rules and SQL: `c2s` or `s2c`.
+  public var shortName: String { self == .clientToServer ? "c2s" : "s2c" }
+  /// Its name in documents and metrics: `client_to_server` or `server_to_client`.
+  public var longName: String { self == .clientToServer ? "client_to_server" : "server_to_client" }
+  /// Its name in text.
+  public var text: String { self == .clientToServer ? "client to server" : "server to client" }
+
   /// The other way.
   @inlinable public var reversed: Direction {
     self == .clientToServer ? .serverToClient : .clientToServer

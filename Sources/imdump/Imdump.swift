@@ -18,6 +18,7 @@ enum Imdump: CommandGroup {
           imdump phone.pcap -v                 what a phone's capture holds
           imdump why phone.pcap                what was lost, and whose fault it is
           imdump messages phone.pcap --lost    the messages that were lost
+          imdump transcript phone.pcap         what was said, and what became of it
           imdump stats phone.pcap --json       counts, for scripts
           imdump browse phone.pcap             sessions and messages on the terminal
           imdump report phone.pcap -o p.html   a page to send around
@@ -34,7 +35,8 @@ enum Imdump: CommandGroup {
 
   static var members: [Member] {
     [
-      .command(Capture.self), .command(Why.self), .command(Stats.self), .command(Messages.self), .command(Streams.self),
+      .command(Capture.self), .command(Why.self), .command(Stats.self), .command(Messages.self),
+      .command(Transcript.self), .command(Streams.self),
       .command(Browse.self), .command(Ladder.self), .command(Report.self), .command(Export.self), .command(Diff.self),
       .command(Index.self), .command(Query.self), .command(Check.self),
       .group(Rules.self), .group(Profile.self),

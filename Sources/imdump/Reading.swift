@@ -19,6 +19,8 @@ struct Stats: Subcommand {
   var speech = SpeechOptions()
   var form = FormatChoice()
   var per: PeriodLength?
+  var grouping: MessageGrouping?
+  var top: Int?
   var filter: String?
 
   static var table: [Option<Self>] {
@@ -26,6 +28,10 @@ struct Stats: Subcommand {
       .value(
         "--per, --every <time>", \.per,
         "Print one line per period of this length, such as 10s, 1m or 1h, instead of totals."),
+      .value(
+        "--by <what>", \.grouping,
+        "Print one line per client, server, direction, type, topic, session, owner or status, the worst first."),
+      .value("--top <n>", \.top, "With --by, print only the n worst ones."),
       .value(
         "-Y <filter>", \.filter, "Count only messages that match this filter; see imdump-filter(7).",
         completing: .words(messageFieldNames)),
@@ -36,6 +42,14 @@ struct Stats: Subcommand {
 
   func perform() throws(UsageError) -> ExitStatus {
     let input = try source.filesOrInterface()
+    if let grouping {
+      guard per == nil else { throw UsageError(message: "--by and --per are two different tables") }
+      try checkGrouping(grouping, input, form, "stats")
+      return try runGroups(
+        input: input, decode: decode, report: speech.report, isJSON: form.isJSON, time: .timeOfDay,
+        grouping: grouping, top: top, choice: MessageChoice(), filter: filter)
+    }
+    guard top == nil else { throw UsageError(message: "--top is for --by") }
     if form.format == .ecs {
       guard per == nil, filter == nil else {
         throw UsageError(
@@ -66,6 +80,7 @@ struct Messages: Subcommand {
   var style = TextStyle()
   var choice = MessageChoice()
   var grouping: MessageGrouping?
+  var top: Int?
   var form = FormatChoice()
   var filter: String?
 
@@ -76,10 +91,16 @@ struct Messages: Subcommand {
       .flag("--failed", \.choice.failed, "Only messages that were lost or rejected."),
       .flag("--retried", \.choice.retried, "Only messages with more than one copy."),
       .flag("--damaged", \.choice.damaged, "Only messages with a damaged copy."),
-      .value("--by <what>", \.grouping, "Print one line per session."),
+      .value(
+        "--by <what>", \.grouping,
+        "Print one line per client, server, direction, type, topic, session, owner or status, the worst first."),
+      .value("--top <n>", \.top, "With --by, print only the n worst ones."),
       .value(
         "-Y <filter>", \.filter, "Print only messages that match this filter; see imdump-filter(7).",
         completing: .words(messageFieldNames)),
+      .tally("-v", \.style.verbosity, "Show more: named fields and TLVs; -vv also packet numbers and stream offsets."),
+      .flag("-A", \.style.showsText, "Show the text of messages, or their bodies; with -v, the values of TLVs."),
+      .flag("-x, -X", \.style.showsHex, "Show first copies in hex and ASCII, headers included."),
       .group(\.form), .group(\.source), .group(\.decode), .group(\.speech), .group(\.style),
       .list("<file> ...", \.source.source.operands, captureFilesOrFilter),
     ]
@@ -87,17 +108,13 @@ struct Messages: Subcommand {
 
   func perform() throws(UsageError) -> ExitStatus {
     let input = try source.filesOrInterface()
-    if grouping == .session {
-      guard input.interface == nil else {
-        throw UsageError(message: "--by session is about files: a session is over when its capture is")
-      }
-      guard form.format != .ecs else {
-        throw UsageError(message: "--by session has no documents: --format ecs writes one for each message")
-      }
-      return try runSessions(
-        input: input, decode: decode, report: speech.report, isJSON: form.isJSON, time: style.time, choice: choice,
-        filter: filter)
+    if let grouping {
+      try checkGrouping(grouping, input, form, "messages")
+      return try runGroups(
+        input: input, decode: decode, report: speech.report, isJSON: form.isJSON, time: style.time,
+        grouping: grouping, top: top, choice: choice, filter: filter)
     }
+    guard top == nil else { throw UsageError(message: "--top is for --by") }
     if form.format == .ecs {
       return try runDocuments(
         of: [.message], input: input, decode: decode, report: speech.report, choice: choice, filter: filter)
@@ -109,6 +126,19 @@ struct Messages: Subcommand {
 }
 
 extension MessageGrouping: OptionValue {}
+
+/// Throws where messages cannot be put together so.
+private func checkGrouping(
+  _ grouping: MessageGrouping, _ input: InputOptions, _ form: FormatChoice, _ command: String
+) throws(UsageError) {
+  guard input.interface == nil || grouping == .owner else {
+    throw UsageError(
+      message: "--by \(grouping.rawValue) is about files: imdump \(command) FILE --by \(grouping.rawValue)")
+  }
+  guard form.format != .ecs else {
+    throw UsageError(message: "--by has no documents: --format ecs writes one for each message")
+  }
+}
 
 extension PeriodLength: OptionValue {
   /// The length; it is no default of anything.

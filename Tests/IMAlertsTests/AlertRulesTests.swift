@@ -112,7 +112,7 @@ import Testing
       (14, "    labels: { team: \"\" }", "im.yml:14:21: 1 to 256 bytes in one line are wanted here"),
       (
         14, "    owner: me",
-        "im.yml:14:5: 'owner' is not known here; known are: name, summary, metric, scope, profile, window, op, threshold, clear, for, keep_firing, min_samples, severity, labels, status, filter"
+        "im.yml:14:5: 'owner' is not known here; known are: name, summary, metric, scope, profile, window, op, threshold, clear, for, keep_firing, min_samples, severity, labels, status, filter, direction"
       ),
       (1, "version: 2", "im.yml:1:10: 2 is not between 1 and 1"),
     ])

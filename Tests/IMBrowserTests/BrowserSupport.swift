@@ -38,7 +38,7 @@ final class ListedMessages: MessageSource {
       let place = Int((message.time.seconds - first) / width)
       periods[place].messages += 1
       periods[place].retries += message.retries
-      periods[place].roundTrip95 = max(periods[place].roundTrip95 ?? 0, message.latency ?? 0)
+      periods[place].roundTrip95ToServer = max(periods[place].roundTrip95ToServer ?? 0, message.latency ?? 0)
     }
     return StoredPeriods(start: first, width: width, periods: periods)
   }
@@ -80,7 +80,8 @@ extension StoredSession {
       id: id, name: name, profile: "tjp", connection: id, client: "10.0.0.\(id % 250):\(20_000 + id % 40_000)",
       server: "192.168.0.1:8080", connections: 1, messages: Int64(random.next() % 50),
       unanswered: Int64(random.next() % 3), rejected: 0, damaged: 0, retries: Int64(random.next() % 4), late: 0,
-      roundTrip95: random.once(in: 4) ? nil : Int64(random.next() % 500_000), lastMessage: nil,
+      heartbeats: 0, lostHeartbeats: 0, roundTrip95ToServer: random.once(in: 4) ? nil : Int64(random.next() % 500_000),
+      roundTrip95ToClient: random.once(in: 4) ? nil : Int64(random.next() % 500_000), lastMessage: nil,
       first: nil, last: random.once(in: 9) ? nil : Timestamp(microseconds: Int64(random.next() % 1_000_000_000)))
   }
 }

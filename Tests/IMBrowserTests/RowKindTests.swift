@@ -61,7 +61,7 @@ import Testing
     #expect(text[4].hasPrefix("!") && text[4].contains("unanswered"))
     #expect(text[5].hasPrefix("R") && text[5].contains("2 retries"))
     #expect(text[6] == "   ├ packet 14 of night.pcap, 20 B at 350 of its stream")
-    #expect(text[7] == "   ├ R1 after 3000.0 ms" && text[8] == "   ├ R2 after 9000.5 ms")
+    #expect(text[7] == "   ├ R1 after 3.0 s" && text[8] == "   ├ R2 after 9.0 s")
     #expect(text[9] == "   ├ crc ok  session 张三")
     #expect(text[10] == "   └ server 192.168.0.1:8080")
     #expect(text[12] == "    ┄ 30.0 s without a message ┄")

@@ -48,9 +48,9 @@ import Testing
     case .number: a.id < b.id
     case .name: (a.name ?? "\u{10ffff}") < (b.name ?? "\u{10ffff}")
     case .messages: a.messages > b.messages
-    case .roundTrip: (a.roundTrip95 ?? -1) > (b.roundTrip95 ?? -1)
+    case .roundTrip: (a.slowestRoundTrip95 ?? -1) > (b.slowestRoundTrip95 ?? -1)
     case .retries: a.retries > b.retries
-    case .failed: a.failed > b.failed
+    case .lost: (a.lost, a.rejected) > (b.lost, b.rejected)
     case .last: (a.last ?? .distantPast) > (b.last ?? .distantPast)
     }
   }

@@ -12,10 +12,10 @@ import Testing
   /// Counts every message that ends.
   final class Sink: EngineSink {
     let store: MessageStore
-    var book: SessionBook
+    var book: GroupBook
     init(_ plans: [ProtocolPlan], limit: Int) {
       store = MessageStore(plans: plans)
-      book = SessionBook(limit: limit)
+      book = GroupBook(limit: limit)
     }
     func frame(
       _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
@@ -26,7 +26,9 @@ import Testing
     func finished(_ exchange: borrowing Exchange) {
       let exchange = copy exchange
       guard let record = store.take(exchange) else { return }
-      book.count(exchange, on: record.connection, name: record.session, nameIsNumber: record.sessionIsNumber)
+      book.count(
+        exchange, role: record.role, on: record.connection, name: record.session,
+        nameIsNumber: record.sessionIsNumber)
     }
     func named(_ session: UInt32, _ name: String) {}
     func settled(_ exchange: borrowing Exchange) {}
@@ -36,7 +38,7 @@ import Testing
     func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
   }
 
-  private func book(_ sample: String, limit: Int = 100_000) throws -> SessionBook {
+  private func book(_ sample: String, limit: Int = 100_000) throws -> GroupBook {
     let plans = [MadePlan.tjp()]
     let sink = Sink(plans, limit: limit)
     var options = EngineOptions(plans: plans)
@@ -56,20 +58,28 @@ import Testing
 
   @Test(arguments: ["tjp-clean-chat.pcap", "tjp-weak-network.pcap"])
   func figuresAreThoseOfTheTruth(_ sample: String) throws {
-    let sessions = try book(sample).sessions
+    let sessions = try book(sample).groups
     let truth = try truth(sample)
     #expect(Set(sessions.compactMap(\.name)) == Set(truth.keys.map(String.init)))
     for session in sessions {
       let messages = truth[session.name.flatMap { Int($0) } ?? -1] ?? []
-      #expect(session.units == UInt64(messages.count))
+      let data = messages.filter { $0["type"] as? String == "data" }
+      let beats = messages.filter { $0["type"] as? String == "heartbeat" }
+      #expect(session.units == UInt64(messages.count) && session.messages == UInt64(data.count))
       for fate in Fate.allCases {
-        #expect(session[fate] == UInt64(messages.filter { $0["fate"] as? String == fate.name }.count), "\(fate)")
+        #expect(session[fate] == UInt64(data.filter { $0["fate"] as? String == fate.name }.count), "\(fate)")
       }
+      #expect(session.heartbeats == UInt64(beats.count))
+      #expect(session.lostHeartbeats == UInt64(beats.count { $0["fate"] as? String == "unanswered" }))
       #expect(session.connections == UInt64(Set(messages.compactMap { $0["conn"] as? Int }).count))
-      #expect(session.retries == UInt64(messages.compactMap { $0["retries"] as? Int }.reduce(0, +)))
-      let times = messages.filter { $0["retries"] as? Int == 0 }.compactMap { $0["rtt_us"] as? Int }
-      #expect(session.roundTrips.both.count == UInt64(times.count))
-      #expect(session.roundTrips.both.maximum == times.max().map(Int64.init))
+      #expect(session.retries == UInt64(data.compactMap { $0["retries"] as? Int }.reduce(0, +)))
+      for (way, name) in ["c2s", "s2c"].enumerated() {
+        let times = messages.filter {
+          $0["retries"] as? Int == 0 && $0["dir"] as? String == name && $0["type"] as? String != "heartbeat"
+        }.compactMap { $0["rtt_us"] as? Int }
+        #expect(session.roundTrips[way].count == UInt64(times.count), "\(name)")
+        #expect(session.roundTrips[way].maximum == times.max().map(Int64.init), "\(name)")
+      }
       let begins = messages.compactMap { ($0["ts"] as? [Int])?.first }
       #expect(session.firstAt.microseconds == begins.min().map(Int64.init))
       let ends = messages.flatMap { ($0["ts"] as? [Int] ?? []) + ($0["acks"] as? [Int] ?? []).prefix(1) }
@@ -80,35 +90,35 @@ import Testing
   @Test func moreSessionsThanTheLimitAreCountedTogether() throws {
     let all = try book("tjp-weak-network.pcap")
     let some = try book("tjp-weak-network.pcap", limit: 1)
-    #expect(all.sessions.count == 3)
+    #expect(all.groups.count == 3)
     #expect(all.others == nil)
-    #expect(some.sessions.count == 1)
-    let sum = all.sessions.reduce(0) { $0 + $1.units }
-    #expect(some.sessions[0].units + (some.others?.units ?? 0) == sum)
+    #expect(some.groups.count == 1)
+    let sum = all.groups.reduce(0) { $0 + $1.units }
+    #expect(some.groups[0].units + (some.others?.units ?? 0) == sum)
     var out = ByteWriter()
-    SessionWriter(plans: [MadePlan.tjp()], isJSON: true).write(some, to: &out)
+    GroupWriter(plans: [MadePlan.tjp()], isJSON: true).write(some, to: &out)
     #expect(out.text.split(separator: "\n").last?.hasPrefix(#"{"others":true,"units":"#) == true)
   }
 
-  @Test func rowsStandInTheOrderOfTheirFirstMessage() throws {
+  @Test func theWorstSessionsComeFirst() throws {
     let book = try book("tjp-weak-network.pcap")
     var out = ByteWriter()
-    SessionWriter(plans: [MadePlan.tjp()], isJSON: true).write(book, to: &out)
+    GroupWriter(plans: [MadePlan.tjp()], isJSON: true).write(book, to: &out)
     let rows = try out.text.split(separator: "\n").map {
       Document(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] ?? [:])
     }
-    let begins = rows.compactMap { $0.number("first_us") }
-    #expect(begins.count == 3 && begins == begins.sorted())
+    let ranks = rows.map { [$0.number("lost") ?? 0, $0.number("rejected") ?? 0, $0.number("retries") ?? 0] }
+    #expect(ranks.count == 3 && zip(ranks, ranks.dropFirst()).allSatisfy { !$0.lexicographicallyPrecedes($1) })
     // The phone that moved: two connections, and the address of the second.
     let moved = try #require(rows.first { $0.text("client")?.hasPrefix("100.64.17.4:") == true })
     #expect(moved.number("connections") == 2)
     #expect(moved.text("profile") == "tjp")
     for row in rows {
-      let sum = Fate.allCases.filter { $0 != .unacknowledged }.reduce(0) { $0 + (row.number($1.name) ?? -1) }
-      #expect(row.number("units") == sum)
+      let sum = Fate.allCases.reduce(0) { $0 + (row.number($1.name) ?? -1) }
+      #expect(row.number("messages") == sum)
     }
     var table = ByteWriter()
-    SessionWriter(plans: [MadePlan.tjp()], isJSON: false).write(book, to: &table)
+    GroupWriter(plans: [MadePlan.tjp()], isJSON: false).write(book, to: &table)
     let lines = table.text.split(separator: "\n")
     #expect(lines.count == 4)
     #expect(Set(lines.map(\.count)).count == 1)

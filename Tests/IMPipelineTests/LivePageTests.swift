@@ -45,9 +45,10 @@ import Testing
       }
       #expect(figures.messages[direction].units == total.messages[direction].units)
     }
-    #expect(figures.roundTrips.count == total.roundTrips.count && figures.roundTrips.sum == total.roundTrips.sum)
-    for percent in [50.0, 95, 99] {
-      #expect(figures.roundTrips.percentile(percent) == total.roundTrips.percentile(percent))
+    for direction in [Direction.clientToServer, .serverToClient] {
+      let (found, wanted) = (figures.roundTrips(direction), total.roundTripsByDirection[Int(direction.rawValue)])
+      #expect(found.count == wanted.count && found.sum == wanted.sum)
+      for percent in [50.0, 95, 99] { #expect(found.percentile(percent) == wanted.percentile(percent)) }
     }
     #expect(figures.heartbeats.answered == total.heartbeats.answered)
     #expect(figures.heartbeats.missed == total.heartbeats.missed)
@@ -87,7 +88,10 @@ import Testing
     let young = all.series.all.filter { $0.begin >= covered.from }.map(\.value)
     #expect(page.series.all.reduce(0) { $0 + $1.value.messages } == young.reduce(0) { $0 + $1.messages })
     #expect(UInt64(page.figures.messages.both.units) == young.reduce(0) { $0 + UInt64($1.messages) })
-    #expect(page.figures.roundTrips.count == young.reduce(0) { $0 + $1.roundTrips.count })
+    for direction in [Direction.clientToServer, .serverToClient] {
+      #expect(
+        page.figures.roundTrips(direction).count == young.reduce(0) { $0 + $1.roundTrips[direction].count })
+    }
     #expect(page.summary.ledger.packets < all.summary.ledger.packets && page.summary.ledger.packets > 0)
     #expect(page.losses == nil, "the lost messages were sent before")
     #expect(page.countedLines == all.countedLines, "the whole capture's counts stay")

@@ -83,10 +83,11 @@ struct AlertModel {
   }
   func retried() -> [Sample] { decided("data", after: 6) { $0 == "acked_after_retry" } }
 
-  /// Round trips of everything but heartbeats, in milliseconds.
-  func roundTrips(beyond threshold: Double) -> [Sample] {
+  /// Round trips of one direction, of everything but heartbeats, in milliseconds.
+  func roundTrips(_ direction: String, beyond threshold: Double) -> [Sample] {
     messages.compactMap { message in
-      guard message["type"] as? String != "heartbeat", let rtt = (message["rtt_us"] as? NSNumber)?.doubleValue,
+      guard message["type"] as? String != "heartbeat", message["dir"] as? String == direction,
+        let rtt = (message["rtt_us"] as? NSNumber)?.doubleValue,
         message["retries"] as? Int == 0
       else { return nil }
       return Sample(at: times(message, "acks")[0], isAffected: rtt / 1_000 > threshold, value: rtt / 1_000)

@@ -8,6 +8,18 @@ import Testing
     Double(samples.count { $0.isAffected }) / Double(samples.count)
   }
 
+  private static func slow(_ direction: String) -> AlertModel.Rule {
+    AlertModel.Rule(
+      name: "slow-\(direction)",
+      text:
+        "metric: rtt_p95, direction: \(direction), window: 60s, op: '>', threshold: 100ms, for: 20s, min_samples: 3",
+      window: 60, step: 10, patience: 20, minimum: 3,
+      value: { samples in
+        let sorted = samples.map(\.value).sorted()
+        return sorted[max(0, Int((Double(sorted.count) * 0.95).rounded(.up)) - 1)]
+      }, isWrong: { $0 > 100 }, samples: { $0.roundTrips(direction, beyond: 100) })
+  }
+
   static let rules: [AlertModel.Rule] = [
     AlertModel.Rule(
       name: "loss", text: "metric: loss, window: 60s, op: '>', threshold: 2%, min_samples: 5", window: 60, step: 10,
@@ -24,13 +36,7 @@ import Testing
       name: "retry", text: "metric: retry, window: 30s, op: '>', threshold: 5%, for: 10s", window: 30, step: 5,
       patience: 10,
       value: ratio, isWrong: { $0 > 0.05 }, samples: { $0.retried() }),
-    AlertModel.Rule(
-      name: "slow", text: "metric: rtt_p95, window: 60s, op: '>', threshold: 200ms, for: 20s", window: 60, step: 10,
-      patience: 20,
-      value: { samples in
-        let sorted = samples.map(\.value).sorted()
-        return sorted[max(0, Int((Double(sorted.count) * 0.95).rounded(.up)) - 1)]
-      }, isWrong: { $0 > 200 }, samples: { $0.roundTrips(beyond: 200) }),
+    slow("c2s"), slow("s2c"),
     AlertModel.Rule(
       name: "busy", text: "metric: messages, window: 10s, op: '>=', threshold: 5", window: 10, step: 1,
       value: { Double($0.count) }, isWrong: { $0 >= 5 }, samples: { $0.messagesSent() }),
@@ -83,6 +89,44 @@ import Testing
       #expect(result.status == (expected.isEmpty ? 0 : 2))
       #expect(result.errors == "")
     }
+  }
+
+  /// A rule without a direction has a state for each, and its alerts say which.
+  @Test func roundTripsHaveADirection() throws {
+    func told(_ direction: String, _ scope: String) throws -> [[String: Any]] {
+      let folder = try Scratch()
+      let text =
+        "name: slow, metric: rtt_p95, \(direction)scope: \(scope), window: 30s, op: '>', threshold: 100ms, "
+        + "clear: 80ms, min_samples: 2"
+      let path = try folder.file("rules.yml", Array("version: 1\nrules:\n  - { \(text) }\n".utf8))
+      let words = ["check", "Samples/tjp-weak-network.pcap", "--rules", path, "-q"]
+      #expect(
+        try Command.run(words).output.split(separator: "\n").allSatisfy {
+          $0.contains("rtt_p95[") || $0.contains(" over: ")
+        })
+      return try Self.objects(try Command.run(words + ["--json"]).output)
+    }
+    func plain(_ alerts: [[String: Any]]) -> [String] {
+      alerts.map {
+        "\($0["ts"] ?? 0) \($0["dir"] ?? "none") \($0["state"] ?? "") \($0["samples"] ?? 0) \($0["value"] ?? 0) \($0["id"] ?? "")"
+      }
+      .sorted()
+    }
+    for scope in ["endpoint", "connection"] {
+      let either = try told("", scope), up = try told("direction: c2s, ", scope),
+        down = try told("direction: s2c, ", scope)
+      #expect(!up.isEmpty && up.allSatisfy { $0["dir"] as? String == "c2s" })
+      #expect(!down.isEmpty && down.allSatisfy { $0["dir"] as? String == "s2c" })
+      #expect(plain(either) == plain(up + down), "\(scope)")
+      #expect(Set(up.map { "\($0["fingerprint"] ?? "")" }).isDisjoint(with: down.map { "\($0["fingerprint"] ?? "")" }))
+    }
+    let folder = try Scratch()
+    let bad = try folder.file(
+      "bad.yml",
+      Array(
+        "version: 1\nrules:\n  - { name: a, metric: loss, direction: c2s, window: 1m, op: '>', threshold: 1% }\n".utf8))
+    let run = try Command.run(["rules", "check", bad])
+    #expect(run.status != 0 && run.errors.contains("loss is not of one direction"), "\(run.errors)")
   }
 
   /// Without samples there is nothing to be tested: the table above must have rules that fire, and some that do not.

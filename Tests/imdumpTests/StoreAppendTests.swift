@@ -9,8 +9,7 @@ import Testing
   /// What a store holds, by the table: rows as text, in an order that no number of ours decides.
   private func content(_ store: String) throws -> [String: [String]] {
     let figures =
-      "messages, acked, acked_after_retry, unanswered, damaged, pending, retries, late, rtt_count, rtt_sum_us, rtt_min_us, "
-      + "rtt_max_us, first_us, last_us"
+      Store.figures + ", last_us"
     let session = "(SELECT name FROM session WHERE id = session)"
     let statements = [
       "message":
@@ -21,7 +20,7 @@ import Testing
       "problems":
         "SELECT time_us, kind, cause, client, server, dir, session, message, stream_offset, byte_count FROM problems",
       "session":
-        "SELECT name, name_is_number, profile, begun_us, connections, last_message, rtt_p95_us, \(figures) FROM session",
+        "SELECT name, name_is_number, profile, begun_us, connections, last_message, rtt_c2s_p95_us, rtt_s2c_p95_us, \(figures) FROM session",
       "connection": "SELECT client, server, profile, \(figures) FROM connection",
       "bucket": "SELECT * FROM bucket", "capture": "SELECT * FROM capture", "info": "SELECT * FROM info",
       "session_connection":
@@ -69,14 +68,18 @@ import Testing
     let sample = Self.pair[1]
     let later = try later(sample, scratch)
     let store = try Store(sample)
-    let before = try store.rows("SELECT name, messages, rtt_count, rtt_p95_us FROM session ORDER BY name")
+    let before = try store.rows(
+      "SELECT name, messages, rtt_c2s_count, rtt_s2c_count, rtt_c2s_p95_us, rtt_s2c_p95_us FROM session ORDER BY name")
     #expect(try append(store.path, [later]).0 == 0)
-    let after = try store.rows("SELECT name, messages, rtt_count, rtt_p95_us FROM session ORDER BY name")
+    let after = try store.rows(
+      "SELECT name, messages, rtt_c2s_count, rtt_s2c_count, rtt_c2s_p95_us, rtt_s2c_p95_us FROM session ORDER BY name")
     #expect(before.count == after.count)
     for (one, two) in zip(before, after) {
       #expect(two["messages"] as? Int == (one["messages"] as? Int).map { 2 * $0 })
-      #expect(two["rtt_count"] as? Int == (one["rtt_count"] as? Int).map { 2 * $0 })
-      #expect(two["rtt_p95_us"] as? Int == one["rtt_p95_us"] as? Int)
+      for way in ["c2s", "s2c"] {
+        #expect(two["rtt_\(way)_count"] as? Int == (one["rtt_\(way)_count"] as? Int).map { 2 * $0 })
+        #expect(two["rtt_\(way)_p95_us"] as? Int == one["rtt_\(way)_p95_us"] as? Int)
+      }
     }
   }
 

@@ -21,7 +21,9 @@ import Testing
         "id": session.id, "connection": session.connection, "connections": session.connections,
         "messages": session.messages, "unanswered": session.unanswered, "rejected": session.rejected,
         "damaged": session.damaged, "retries": session.retries, "late": session.late,
-        "rtt_p95_us": session.roundTrip95, "last_message": session.lastMessage,
+        "rtt_c2s_p95_us": session.roundTrip95ToServer, "rtt_s2c_p95_us": session.roundTrip95ToClient,
+        "heartbeats": session.heartbeats, "heartbeats_lost": session.lostHeartbeats,
+        "last_message": session.lastMessage,
         "first_us": session.first?.microseconds, "last_us": session.last?.microseconds,
       ]
       for (name, number) in numbers { #expect(number.map { Int($0) } == row[name] as? Int, "\(name)") }

@@ -20,6 +20,41 @@ struct Store {
     try #require(run.status == 0 && run.output.isEmpty, "\(run.errors)")
   }
 
+  /// The columns of figures that `sums` computes.
+  static let figures =
+    ([
+      "messages", "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unacknowledged",
+      "unknown",
+      "retries", "late", "heartbeats", "heartbeats_lost", "others",
+    ]
+    + ["c2s", "s2c"].flatMap { way in ["count", "sum_us", "min_us", "max_us"].map { "rtt_\(way)_\($0)" } } + [
+      "first_us"
+    ])
+    .joined(separator: ", ")
+  /// What the rows of `message` add up to, by the documentation: messages, heartbeats and others apart; as SQL behind SELECT and a key.
+  static let sums: String = {
+    let isMessage = "t.role = 'message'"
+    var sums = ["sum(\(isMessage)) AS messages"]
+    for fate in [
+      "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unacknowledged", "unknown",
+    ] { sums.append("sum(\(isMessage) AND f.name = '\(fate)') AS \(fate)") }
+    sums += [
+      "sum(iif(\(isMessage), retries, 0)) AS retries", "sum(\(isMessage) AND problems & 16 <> 0) AS late",
+      "sum(t.role = 'heartbeat') AS heartbeats",
+      "sum(t.role = 'heartbeat' AND f.name IN ('unanswered', 'damaged')) AS heartbeats_lost",
+      "sum(t.role NOT IN ('message', 'heartbeat')) AS others",
+    ]
+    for (way, name) in ["c2s", "s2c"].enumerated() {
+      let trip = "iif(direction = \(way) AND t.role <> 'heartbeat' AND retries = 0, rtt_us, NULL)"
+      sums += [
+        "count(\(trip)) AS rtt_\(name)_count", "CAST(total(\(trip)) AS INTEGER) AS rtt_\(name)_sum_us",
+        "min(\(trip)) AS rtt_\(name)_min_us", "max(\(trip)) AS rtt_\(name)_max_us",
+      ]
+    }
+    return sums.joined(separator: ", ") + ", min(time_us) AS first_us"
+      + " FROM message JOIN fate AS f ON f.id = message.fate JOIN type AS t ON t.id = message.type"
+  }()
+
   /// The rows of a statement.
   func rows(_ sql: String) throws -> [[String: Any]] { try Self.objects(["query", path, sql, "--json"]) }
 

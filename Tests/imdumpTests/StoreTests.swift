@@ -8,7 +8,7 @@ import Testing
   /// What the view `messages`, and what is beside it, tells of a message, in the words of `messages --json`.
   private static let columns = """
     SELECT v.conn, v.client, v.server, v.via, v.carrier, v.dir, v.type, v.seq, v.session, v.len, v.fate, v.cause, v.status,
-      v.status_name, v.retries, v.dup_after_ack, v.rtt_us, v.rtt_karn_us, v.late, v.comp, v.time_us, v.crc,
+      v.status_name, v.retries, v.dup_after_ack, v.rtt_us, v.rtt_karn_us, v.late, v.comp, v.time_us, v.time, v.crc,
       m.copies, m.checksums, m.answers,
       (SELECT json_group_array(name) FROM (SELECT name FROM flag WHERE flag.bit & v.flags ORDER BY bit)) AS flags
     FROM messages AS v JOIN message AS m ON m.id = v.id ORDER BY v.id
@@ -53,21 +53,11 @@ import Testing
   /// What the writer adds up batch by batch is what SQLite adds up of the rows.
   @Test(arguments: try Samples.captures()) func sumsAreThoseOfTheRows(_ sample: String) throws {
     let store = try Store(sample)
-    let sums = """
-      count(*) AS messages, sum(f.name = 'acked') AS acked, sum(f.name = 'acked_after_retry') AS acked_after_retry,
-      sum(f.name = 'rejected') AS rejected, sum(f.name = 'unanswered') AS unanswered, sum(f.name = 'damaged') AS damaged,
-      sum(f.name = 'pending') AS pending, sum(f.name = 'unacknowledged') AS unacknowledged,
-      sum(f.name = 'unknown') AS unknown, sum(retries) AS retries, sum(problems & 16 <> 0) AS late,
-      count(iif(retries = 0, rtt_us, NULL)) AS rtt_count, total(iif(retries = 0, rtt_us, NULL)) AS rtt_sum_us,
-      min(iif(retries = 0, rtt_us, NULL)) AS rtt_min_us, max(iif(retries = 0, rtt_us, NULL)) AS rtt_max_us,
-      min(time_us) AS first_us FROM message JOIN fate AS f ON f.id = message.fate
-      """
-    let names = """
-      messages, acked, acked_after_retry, rejected, unanswered, damaged, pending, unacknowledged, unknown, retries, late,
-      rtt_count, rtt_sum_us, rtt_min_us, rtt_max_us, first_us
-      """
+    let (sums, names) = (Store.sums, Store.figures)
     for (table, key) in [("session", "session"), ("connection", "connection")] {
-      let kept = try store.rows("SELECT id, \(names) FROM \(table) WHERE messages > 0 ORDER BY id").map(Store.text)
+      let kept = try store.rows(
+        "SELECT id, \(names) FROM \(table) WHERE messages + heartbeats + others > 0 ORDER BY id"
+      ).map(Store.text)
       let added = try store.rows("SELECT \(key) AS id, \(sums) GROUP BY 1 ORDER BY 1").map(Store.text)
       #expect(kept == added, "\(table)")
     }
@@ -85,20 +75,24 @@ import Testing
     let store = try Store(sample)
     let rows = try store.rows(
       """
-      SELECT s.name AS session, s.profile, c.client, c.server, s.connections, s.messages - s.unacknowledged AS units,
+      SELECT s.name AS session, s.profile, c.client, c.server, s.connections, s.messages, s.unanswered + s.damaged AS lost,
         s.acked, s.acked_after_retry, s.rejected, s.unanswered, s.damaged, s.pending, s.unknown, s.unacknowledged,
-        s.retries, nullif(s.rtt_count, 0) AS count, s.rtt_p95_us AS p95, s.rtt_max_us AS max, s.first_us, s.last_us
+        s.retries, s.heartbeats, s.heartbeats_lost, s.first_us, s.last_us,
+        nullif(s.rtt_c2s_count, 0) AS c2s_count, s.rtt_c2s_p95_us AS c2s_p95, s.rtt_c2s_max_us AS c2s_max,
+        nullif(s.rtt_s2c_count, 0) AS s2c_count, s.rtt_s2c_p95_us AS s2c_p95, s.rtt_s2c_max_us AS s2c_max
       FROM session AS s JOIN connection AS c ON c.id = s.connection
       """)
     let lines = try Store.objects(["messages", "-q", "--by", "session", "--json", Samples.path(sample)]).map { line in
       var line = line
       line["session"] = line["session"].map { "\($0)" }
-      // A store has the round trips of both directions together.
-      let times = (line["rtt_ms"] as? [String: Any])?.compactMapValues { $0 as? Double }
+      line["units"] = nil
+      line["time"] = nil
+      let times = line["rtt_ms"] as? [String: Any]
       line["rtt_ms"] = nil
-      line["count"] = times?["count"].map { Int($0) }
-      for (key, name) in [("p95", "p95"), ("max", "max")] {
-        line[key] = times?[name].map { Int(($0 * 1_000).rounded()) }
+      for (long, short) in [("client_to_server", "c2s"), ("server_to_client", "s2c")] {
+        let values = (times?[long] as? [String: Any])?.compactMapValues { $0 as? Double }
+        line["\(short)_count"] = values?["count"].map { Int($0) }
+        for name in ["p95", "max"] { line["\(short)_\(name)"] = values?[name].map { Int(($0 * 1_000).rounded()) } }
       }
       return line
     }

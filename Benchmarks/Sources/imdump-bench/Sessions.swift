@@ -53,7 +53,8 @@ enum SessionMarks {
         id: i, name: "user\(i * 7_919 % 10_007)", profile: "tjp", connection: i,
         client: "10.0.\(i / 250).\(i % 250):\(20_000 + i)", server: "192.168.0.9:8080", connections: 1,
         messages: i * 31 % 997, unanswered: i % 50 == 0 ? 1 : 0, rejected: 0, damaged: 0, retries: i % 20 == 0 ? 2 : 0,
-        late: 0, roundTrip95: i * 7_907 % 100_003, lastMessage: i,
+        late: 0, heartbeats: 0, lostHeartbeats: 0, roundTrip95ToServer: i * 7_907 % 100_003, roundTrip95ToClient: nil,
+        lastMessage: i,
         first: Timestamp(microseconds: 1_760_000_000_000_000), last: Timestamp(microseconds: 1_760_000_000_000_000 + i))
     }
   }

@@ -81,6 +81,9 @@ extension ECSFields {
         values: ["firing", "resolved", "held", "released"]),
       ECSField("imdump.alert.metric", .keyword, [.alert], "the rule's metric"),
       ECSField(
+        "imdump.alert.direction", .keyword, [.alert], "the direction of the messages whose round trips it is about",
+        values: ["client_to_server", "server_to_client"]),
+      ECSField(
         "imdump.alert.operator", .keyword, [.alert], "how value and threshold are compared",
         values: [">", ">=", "<", "<=", "==", "absent"]),
       ECSField("imdump.alert.value", .double, [.alert], "the metric's value, in its own unit"),

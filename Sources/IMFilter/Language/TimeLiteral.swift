@@ -3,11 +3,16 @@ import IMWire
 /// Reads moments, as nanoseconds since 1970-01-01T00:00:00Z. Answers `nil` for other text and for times that 64 bits of
 /// nanoseconds do not reach, before 1677 or after 2262.
 enum TimeLiteral {
-  /// Seconds with up to nine digits of fraction: `1764000000.123456`.
+  /// Seconds with up to nine digits of fraction, `1764000000.123456`; or milliseconds, microseconds or nanoseconds, which 13, 16 or 19
+  /// digits are: `1764000000123456`, as `ts` in JSON.
   static func seconds(_ text: String) -> Int128? {
     var digits = Substring(text)
     let isNegative = digits.hasPrefix("-")
     if isNegative { digits = digits.dropFirst() }
+    let units: [Int: Int128] = [13: 1_000_000, 16: 1_000, 19: 1]
+    if let unit = units[digits.utf8.count], let value = number(digits, 13...19) {
+      return clamped(Int128(isNegative ? -value : value) * unit)
+    }
     let parts = digits.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     guard let whole = number(parts[0], 1...12), let fraction = parts.count == 2 ? fraction(parts[1]) : 0 else {
       return nil
@@ -16,8 +21,8 @@ enum TimeLiteral {
     return clamped(isNegative ? -value : value)
   }
 
-  /// RFC 3339: `2026-11-21T00:11:46.123Z`, with `Z` or an offset such as `+08:00`; a space may stand for the `T`. Without either
-  /// it is what clocks of `zone` show.
+  /// RFC 3339: `2026-11-21T00:11:46.123Z`, with `Z` or an offset such as `+08:00`; a space may stand for the `T`. A zone may also be as text
+  /// and reports have it: ` UTC`, ` +08:00`, ` UTC+08:00`. Without one it is what clocks of `zone` show.
   static func calendar(_ text: String, _ zone: LocalZone) -> Int128? {
     let bytes = Array(text.utf8)
     guard bytes.count >= 19, bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
@@ -44,6 +49,12 @@ enum TimeLiteral {
 
   /// Minutes east of Greenwich.
   private static func offset(_ text: Substring) -> Int64? {
+    var text = text
+    if text.first == " " { text = text.dropFirst() }
+    if text.hasPrefix("UTC") {
+      text = text.dropFirst(3)
+      if text.isEmpty { return 0 }
+    }
     if text == "Z" || text == "z" { return 0 }
     let parts = text.dropFirst().split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, let hours = number(parts[0], 2...2), let minutes = number(parts[1], 2...2), hours < 24,

@@ -19,6 +19,8 @@ package enum MessageField: Int, CaseIterable, Sendable {
   case flags
   /// Whose the connection's end of this host is.
   case owner
+  /// What its type is for.
+  case role
 
   /// The words of `dir`, in the order of `Direction`'s raw values.
   package static let directions = ["c2s", "s2c"]
@@ -28,6 +30,8 @@ package enum MessageField: Int, CaseIterable, Sendable {
   package static let fates = [
     "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unacknowledged", "unknown",
   ]
+  /// The words of `role`, in the order of `FrameRole`'s raw values.
+  package static let roles = ["message", "acknowledgment", "heartbeat", "control", "receipt", "other"]
   /// The words of `cause`.
   package static let causes = ["network", "peer", "capture", "status", "checksum", "limit"]
   /// The words of `flags`, as outputs print them.
@@ -103,6 +107,10 @@ package enum MessageField: Int, CaseIterable, Sendable {
         "owner", .text,
         "Live: systemd unit, container or pod of the connection's end of this host, by name or number", isRepeated: true
       )
+    case .role:
+      .init(
+        "role", .word(of: Self.roles),
+        "What the type is for: something a user or an application said, or what goes on beside it")
     }
   }
 }

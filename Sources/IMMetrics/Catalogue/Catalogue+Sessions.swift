@@ -1,33 +1,49 @@
 import IMEngine
 
 extension Catalogue {
-  private typealias Row = Figure<SessionMetrics>
+  private typealias Row = Figure<GroupMetrics>
 
   /// The figures of a session.
-  package static let sessions: [Figure<SessionMetrics>] =
+  package static let sessions: [Figure<GroupMetrics>] =
     [
       Row(
         "session.connections", .count, .packet, "connections on which its exchanges began", json: ["connections"],
         text: [.column(.sessions, "connections")]
       ) { session, _, _ in .count(session.connections) },
       Row(
-        "session.units", .count, .fate, "exchanges that ask for an answer", json: ["units"],
-        text: [.column(.sessions, "units")]
+        "session.units", .count, .fate, "exchanges of every kind that ask for an answer", json: ["units"]
       ) { session, _, _ in .count(session.units) },
       Row(
-        "session.fates", .count, .fate, "exchanges that are {fate}", by: [everyFate], json: ["{fate}"],
-        text: [.columns(.sessions, everyFate.values.map { ($0.name, $0.name) })]
+        "session.messages", .count, .fate, "messages", json: ["messages"], text: [.column(.sessions, "messages")]
+      ) { session, _, _ in .count(session.messages) },
+      Row(
+        "session.lost", .count, .fate, "messages that were lost: unanswered or damaged", json: ["lost"],
+        text: [.column(.sessions, "lost")]
+      ) { session, _, _ in .count(session.lost) },
+      Row(
+        "session.fates", .count, .fate, "messages that are {fate}", by: [everyFate], json: ["{fate}"],
+        text: [
+          .columns(.sessions, [("rejected", "rejected"), ("pending", "pending"), ("unknown", "unknown")])
+        ]
       ) { session, fate, _ in .count(session[Fate.allCases[fate]]) },
       Row(
-        "session.retries", .count, .fate, "copies after the first, up to the answer", json: ["retries"],
+        "session.retries", .count, .fate, "copies of messages after the first, up to the answer", json: ["retries"],
         text: [.column(.sessions, "retries")]
       ) { session, _, _ in .count(session.retries) },
+      Row(
+        "session.heartbeats", .count, .fate, "heartbeats", json: ["heartbeats"],
+        text: [.column(.sessions, "heartbeats")]
+      ) { session, _, _ in .count(session.heartbeats) },
+      Row(
+        "session.heartbeats.lost", .count, .fate, "heartbeats without an answer", json: ["heartbeats_lost"],
+        text: [.column(.sessions, "hb lost")]
+      ) { session, _, _ in .count(session.lostHeartbeats) },
     ] + roundTrips + roundTripsByDirection
 
   private static let everyFate = Dimension("fate", Fate.allCases.map { ($0.name, $0.name) })
 
   /// Round trips of both directions, which JSON had before it had each.
-  private static let roundTrips: [Figure<SessionMetrics>] = roundTripReadings.map { name, unit, help, read in
+  private static let roundTrips: [Figure<GroupMetrics>] = roundTripReadings.map { name, unit, help, read in
     Row(
       "session.rtt.\(name)", unit, .fate, help.replacing(" of messages {direction}", with: ""),
       json: ["rtt_ms.\(name)"],
@@ -39,7 +55,7 @@ extension Catalogue {
   }
 
   /// Round trips of each direction. Text has these only.
-  private static let roundTripsByDirection: [Figure<SessionMetrics>] = roundTripReadings.map { name, unit, help, read in
+  private static let roundTripsByDirection: [Figure<GroupMetrics>] = roundTripReadings.map { name, unit, help, read in
     let columns = [("client_to_server", "c2s", 101), ("server_to_client", "s2c", 102)]
     return Row(
       "session.rtt.direction.\(name)", unit, .fate, help, by: [.direction], json: ["rtt_ms.{direction}.\(name)"],

@@ -13,7 +13,7 @@ extension AlertEvent {
 
   /// What is the matter, in one line: `loss 0.041 > 0.02 for 120 s on 203.0.113.9:8080`.
   package var reason: String {
-    let name = rule.metric.rawValue
+    let name = rule.metricName(direction)
     switch state {
     case .resolved:
       if isOver { return "the connection is over: \(subject)" }
@@ -34,7 +34,7 @@ extension AlertEvent {
   }
 
   private var broken: String {
-    let name = rule.metric.rawValue
+    let name = rule.metricName(direction)
     let patience = rule.patience / 1_000_000_000
     guard rule.comparison != .absent else {
       return "no \(name) for \((rule.window + rule.patience) / 1_000_000_000) s on \(subject)"

@@ -5,8 +5,9 @@ import IMWire
 
 /// An alert as one JSON object: `imdump check --json`, the standard input of a hook, the body of a webhook.
 ///
-/// Fields: `ts` (microseconds since the epoch), `alert` (the rule's name), `state`, `id` (of the episode), `fingerprint`,
-/// `severity`, `summary`, `reason`, `at`, `since`, `metric`, `op`, `threshold`, `clear`, `value`, `samples`, `affected`,
+/// Fields: `ts` (microseconds since the epoch), `time` (the same as text, UTC), `alert` (the rule's name), `state`, `id` (of the episode), `fingerprint`,
+/// `severity`, `summary`, `reason`, `at`, `since`, `metric`, `dir` (of round
+/// trips), `op`, `threshold`, `clear`, `value`, `samples`, `affected`,
 /// `unknown`, `window_s`, `for_s`, `scope`, `profile`, `server`, `client`, `conn`, `owner`, `first_affected`, `last_affected`
 /// (`conn`, `client`, `server`, `at`), `dropped`, `suppressed`, `evidence`, `sensor`, `labels`. What is not known is not there.
 package struct AlertJSONWriter: Sendable {
@@ -21,6 +22,7 @@ package struct AlertJSONWriter: Sendable {
     let rule = event.rule
     lines.begin()
     lines.signed("ts", event.at.microseconds)
+    lines.instant("time", event.at)
     lines.name("alert", rule.name)
     lines.name("state", event.state.rawValue)
     lines.name("id", event.id)
@@ -31,6 +33,7 @@ package struct AlertJSONWriter: Sendable {
     lines.instant("at", event.at)
     lines.instant("since", event.since)
     lines.name("metric", rule.metric.rawValue)
+    if let direction = event.direction { lines.name("dir", direction.shortName) }
     lines.name("op", rule.comparison.rawValue)
     if rule.comparison != .absent {
       lines.decimal("threshold", rule.threshold)

@@ -20,6 +20,7 @@ package enum AlertmanagerText {
     if let server = event.server { lines.name("server", "\(server)") }
     if let client = event.connection?.client { lines.name("client", "\(client)") }
     if let owner = event.owner { lines.text("owner", owner) }
+    if let direction = event.direction { lines.name("direction", direction.longName) }
     if let sensor, !sensor.isEmpty { lines.text("sensor", sensor) }
     for label in rule.labels { lines.pair(label.name, label.value) }
     lines.close()

@@ -67,6 +67,7 @@ package struct FrameFilterRecord: FilterRecord {
     case .duplicate: return .flag(note.isDuplicate)
     case .damaged: return .flag(frame.checksumStatus == .bad || frame.flags.contains(.malformed))
     case .ack: return .flag(note.isAck)
+    case .role: return .word(Int(frame.kind.pointee.role.rawValue))
     case .heartbeat: return .flag(frame.kind.pointee.role == .heartbeat)
     case .gap: return .flag(frame.flags.contains(.afterGap))
     case .compressed: return .flag(!frame.flags.isDisjoint(with: [.inflated, .inflateLimit]))

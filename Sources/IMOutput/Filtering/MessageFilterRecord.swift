@@ -48,6 +48,7 @@ package struct MessageFilterRecord: FilterRecord {
     case .damaged:
       return .flag(record.checksums.contains(.bad) || FrameFlagNames.contains(record.flags, .malformed))
     case .ack: return .flag(false)
+    case .role: return .word(Int(record.role.rawValue))
     case .heartbeat: return .flag(record.role == .heartbeat)
     case .gap: return .flag(FrameFlagNames.contains(record.flags, .afterGap))
     case .compressed: return .flag(record.compression?.description == "zlib")

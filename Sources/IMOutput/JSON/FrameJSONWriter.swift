@@ -3,7 +3,7 @@ package import IMWire
 
 /// One frame as one JSON object of at most a few hundred bytes: `imdump --format json`.
 ///
-/// Fields: `ts` (microseconds since the epoch), `number` (of the packet that completed it), `file` (the packet's, of several), `conn`, `client`, `server`, `dir`,
+/// Fields: `ts` (microseconds since the epoch), `time` (the same as text, UTC), `number` (of the packet that completed it), `file` (the packet's, of several), `conn`, `client`, `server`, `dir`,
 /// `profile`, `via` (the load balancer, where a PROXY header names the client), `carrier` (what the protocol travels in beside
 /// TCP), `type`, `seq`, `session`, `len` (body bytes), `crc`, `copy`, `ack_of`, `status` and `status_name` (of an answer),
 /// `rtt_us`, `read_us`, `tlv` (count), `gap_bytes` (missing in front of it), `flags`, `answered` (microseconds of answers that
@@ -70,7 +70,10 @@ package struct FrameJSONWriter: ~Copyable {
       room: Self.room &+ connection.count &+ profile.bytes.count &+ name.bytes.count &+ (file?.bytes.count ?? 0))
     pen.literal("{\"ts\":")
     pen.to = out.microseconds(frame.timestamp, pen.to)
-    pen.literal(",\"number\":")
+    pen.literal(",\"time\":\"")
+    out.instant(frame.timestamp, pen.to)
+    pen.to += 27
+    pen.literal("\",\"number\":")
     pen.number(PacketNumber.inFile(frame.number))
     if let file { pen.piece(file) }
     if isBare {

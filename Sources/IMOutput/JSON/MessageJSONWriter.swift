@@ -15,6 +15,7 @@ package struct MessageJSONWriter {
       lines.exact("len", UInt64(record.bodyCount))
       outcome(record, exchange, &lines)
       list("ts", record.copies, &lines)
+      lines.instant("time", exchange.firstAt)
       lines.openList("crc")
       for status in record.checksums { lines.item(name: status.name) }
       lines.closeList()

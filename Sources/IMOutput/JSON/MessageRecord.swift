@@ -122,7 +122,9 @@ package final class MessageRecord {
   @exclusivity(unchecked) package internal(set) var fields: [NamedField] = []
   /// Whose the end of this host is of the connection; `nil` where that is not known.
   @exclusivity(unchecked) package internal(set) var owner: SocketOwner?
-  /// What `body` and `fields` hold.
+  /// What is shown of it besides its line; `nil` unless the store was given it.
+  @exclusivity(unchecked) package internal(set) var details: MessageDetails?
+  /// What `body`, `fields` and `details` hold.
   @exclusivity(unchecked) var keptBytes = 0
   /// The remarks on any of its copies, as `FrameFlagNames.mask` has them.
   @exclusivity(unchecked) package internal(set) var flags: UInt32 = 0
@@ -144,6 +146,7 @@ package final class MessageRecord {
     answers = ShortList()
     (status, statusName) = (nil, nil)
     (tlvs, body, fields) = ([], [], [])
+    details = nil
     owner = nil
     keptBytes = 0
     self.flags = flags

@@ -57,11 +57,11 @@ package final class MessageStore {
   /// Forgets the name of a session that is forgotten.
   package func forgotten(_ session: UInt32) { names[session] = nil }
 
-  /// Notes one frame: the first or another copy, or an answer; `isAfterGap` where it is the first behind missing bytes. `fields`,
+  /// Notes one frame: the first or another copy, or an answer; `isAfterGap` where it is the first behind missing bytes. `fields`, `details`,
   /// `owner`, `capture` and `place`, the frame's offset in it, are kept of a first copy.
   package func note(
     _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, _ body: RawSpan,
-    _ tlvs: Span<TLVRef>, isAfterGap: Bool = false, fields: [NamedField] = [],
+    _ tlvs: Span<TLVRef>, isAfterGap: Bool = false, fields: [NamedField] = [], details: MessageDetails? = nil,
     owner: SocketOwner? = nil, capture: UInt32 = 0, place: UInt64? = nil
   ) {
     guard note.exchange != .max else { return }
@@ -73,7 +73,7 @@ package final class MessageStore {
       record.begin(
         first, frame, plan, name: names.isEmpty ? nil : names[note.session], flags: flags)
       if keepsElements, !tlvs.isEmpty { record.tlvs = tlvs.withUnsafeBufferPointer { Array($0) } }
-      if keepsBodies || !fields.isEmpty { keep(body, fields, of: record) }
+      if keepsBodies || !fields.isEmpty || details != nil { keep(body, fields, details, of: record) }
       record.owner = owner
       records[note.exchange]?.release()
       records[note.exchange] = Unmanaged.passRetained(record)
@@ -99,14 +99,15 @@ package final class MessageStore {
   }
 
   @inline(never)
-  private func keep(_ body: RawSpan, _ fields: [NamedField], of record: MessageRecord) {
-    let byteCount = (keepsBodies ? body.byteCount : 0) + fields.reduce(0) { $0 + $1.byteCount }
+  private func keep(_ body: RawSpan, _ fields: [NamedField], _ details: MessageDetails?, of record: MessageRecord) {
+    let byteCount = (keepsBodies ? body.byteCount : 0) + fields.reduce(details?.byteCount ?? 0) { $0 + $1.byteCount }
     guard body.byteCount <= Self.maximumBody || !keepsBodies, keptBytes + byteCount <= maximumKeptBytes else {
       return leftOut += 1
     }
     keptBytes += byteCount
     record.keptBytes = byteCount
     record.fields = fields
+    record.details = details
     if keepsBodies { record.body = body.withUnsafeBytes { Array($0) } }
   }
 

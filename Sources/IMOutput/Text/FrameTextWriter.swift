@@ -106,6 +106,15 @@ package struct FrameTextWriter {
     }
     remarks(frame, note, to: &out)
     out.literal("\n")
+    beneath(frame, info, bytes: bytes, body: body, tlvs: tlvs, fields: fields, secrets: secrets, owner: owner, to: &out)
+  }
+
+  /// Appends what the style asks for beneath a frame's line: fields and elements, text, bytes.
+  package func beneath(
+    _ frame: Frame, _ info: ConnectionInfo, bytes: RawSpan, body: RawSpan, tlvs: Span<TLVRef>, fields: [NamedField],
+    secrets: [Range<Int>], owner: SocketOwner?, to out: inout ByteWriter
+  ) {
+    let plan = plans[Int(info.plan)]
     if style.verbosity > 0 {
       if let owner { self.owner(owner, to: &out) }
       details(frame, plan, tlvs, body, to: &out)
@@ -114,12 +123,20 @@ package struct FrameTextWriter {
     // With -v, the elements have their texts.
     let showsBody = style.showsText && style.verbosity == 0 && body.byteCount > 0
     guard style.showsHex || showsBody else { return }
+    // The text, without the lengths and addresses around it.
+    let said = showsBody ? MessageText.text(of: fields, plan) : nil
+    if var said {
+      out.literal("\t")
+      said.withUTF8 { out.terminal(UnsafeRawBufferPointer($0), limit: 4_096) }
+      out.literal("\n")
+      guard style.showsHex else { return }
+    }
     let header = plan.headerBytes(frame, in: bytes)
     guard let hidden = plan.hiddenBytes(of: frame, body, tlvs, secrets, behind: header.count) else {
       out.literal("\tnot shown: it holds the client's name\n")
       return
     }
-    if showsBody {
+    if showsBody, said == nil {
       let inBody = hidden.filter { $0.lowerBound >= header.count }
       text(body, hiding: inBody.map { $0.lowerBound - header.count..<$0.upperBound - header.count }, to: &out)
     }

@@ -60,6 +60,7 @@ package struct MessageTextWriter {
     }
     if record.checksums.contains(.bad) { out.literal(", crc bad") }
     out.literal("\n")
+    if let lines = record.details?.lines { lines.withUnsafeBytes { out.raw($0) } }
   }
 
   /// Why it did not succeed, and what status the answer has.

@@ -7,6 +7,11 @@ package enum Words {
     if microseconds < 0 { return "-" + length(microseconds == .min ? .max : -microseconds) }
     let seconds = microseconds / 1_000_000
     switch microseconds {
+    // Below a millisecond always three digits.
+    case ..<1_000:
+      var out = ByteWriter(capacity: 32)
+      out.milliseconds(microseconds)
+      return out.text + " ms"
     case ..<10_000: return decimal(Double(microseconds) / 1_000, 3) + " ms"
     case ..<1_000_000: return decimal(Double(microseconds) / 1_000, 1) + " ms"
     case ..<600_000_000: return decimal(Double(microseconds) / 1_000_000, microseconds < 10_000_000 ? 2 : 1) + " s"

@@ -225,6 +225,7 @@ final class Deliverer {
     if let profile = event.profile { pairs.append(("PROFILE", profile)) }
     if let server = event.server { pairs.append(("SERVER", text { $0.endpoint(server) })) }
     if let client = event.connection?.client { pairs.append(("CLIENT", text { $0.endpoint(client) })) }
+    if let direction = event.direction { pairs.append(("DIRECTION", direction.shortName)) }
     if let owner = event.owner { pairs.append(("OWNER", owner)) }
     if let evidence = event.evidence { pairs.append(("EVIDENCE", evidence)) }
     if let sensor { pairs.append(("SENSOR", sensor)) }

@@ -41,7 +41,7 @@ package func runLadder(
   }
   let run = try Run(input: input, decode: decode, report: report)
   var plan = LadderPlan()
-  plan.range = try readRange(from: options.from, to: options.to)
+  plan.range = try readRange(run, from: options.from, to: options.to)
   plan.limit = Int(max(1, min(options.rowLimit, 100_000)))
   let output = Output.standard()
 

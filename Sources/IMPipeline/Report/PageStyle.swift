@@ -17,6 +17,7 @@ package struct PageStyle: Sendable {
   func apply(to model: inout ReportModel) {
     model.percentiles = percentiles
     model.embedsData = embedsData
+    model.zone = .local
     if isStamped { model.madeAt = .wallClock }
   }
 }

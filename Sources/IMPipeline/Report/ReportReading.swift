@@ -42,6 +42,7 @@ final class ReportReading {
     model.series = sink.series
     model.typeNames = sink.namesOfTypes()
     model.losses = sink.losses
+    (model.lost, model.lostLeftOut) = sink.lostMessages()
     model.worst = sink.worst
     model.affected = sink.sessions.affected
     model.affectedCount = UInt64(model.affected.count)

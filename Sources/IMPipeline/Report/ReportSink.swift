@@ -17,6 +17,9 @@ final class ReportSink: EngineSink {
   private(set) var heartbeats = HeartbeatMarks()
   private(set) var problems = ProblemBook()
   private(set) var losses: (first: Timestamp, last: Timestamp)?
+  /// The lost messages that were sent first, with their sessions, and how many there are.
+  private var lost: [(message: ReportModel.LostMessage, session: UInt32)] = []
+  private var lostCount: UInt64 = 0
   private(set) var ambiguous: UInt64 = 0
   private(set) var worst: ReportModel.WorstMessage?
   /// When the first problem of a connection began.
@@ -99,6 +102,27 @@ final class ReportSink: EngineSink {
       min(losses?.first ?? exchange.firstAt, exchange.firstAt), max(losses?.last ?? exchange.firstAt, exchange.firstAt)
     )
     sessions.lost(exchange.session, exchange.firstAt, serial)
+    lostCount += 1
+    let message = ReportModel.LostMessage(
+      exchange, type: plans[Int(exchange.plan)].reportName(of: exchange.kind), session: nil)
+    lost.append((message, exchange.session))
+    if lost.count >= 2 * ReportModel.maximumLost { cutLost() }
+  }
+
+  private func cutLost() {
+    lost.sort { ($0.message.at, $0.message.serial) < ($1.message.at, $1.message.serial) }
+    if lost.count > ReportModel.maximumLost { lost.removeLast(lost.count - ReportModel.maximumLost) }
+  }
+
+  /// The lost messages that were sent first, with the names of their sessions, and how many are left out.
+  func lostMessages() -> (messages: [ReportModel.LostMessage], leftOut: UInt64) {
+    cutLost()
+    let messages = lost.map { message, session in
+      var message = message
+      message.session = sessions.name(of: session)
+      return message
+    }
+    return (messages, lostCount - UInt64(messages.count))
   }
 
   private func trouble(_ serial: UInt32, _ at: Timestamp) {

@@ -46,26 +46,33 @@ enum Charts {
   /// How the lines of percentiles look, the lowest first.
   static let lineKinds: [StaticString] = ["ln p50", "ln p95", "ln p99", "ln q4", "ln q5"]
 
-  /// Round trips over time: the percentiles of each bucket.
+  /// The names of a direction's chart: of its table, and its title.
+  static func names(_ direction: Direction) -> (rows: StaticString, label: StaticString) {
+    direction == .clientToServer
+      ? ("rtt-rows", "Round trips over time, client to server")
+      : ("rtt-rows-s2c", "Round trips over time, server to client")
+  }
+
+  /// Round trips of one direction over time: the percentiles of each bucket.
   static func roundTrips(
-    _ series: TimeBuckets<ReportBucket>, _ percentiles: PagePercentiles, _ page: inout Markup
+    _ series: TimeBuckets<ReportBucket>, _ direction: Direction, _ model: ReportModel, _ page: inout Markup
   ) {
-    let buckets = series.all
+    let buckets = series.all, percentiles = model.percentiles
     let plot = Plot(height: 300)
-    let trips = buckets.map(\.value.roundTrips)
+    let trips = buckets.map { $0.value.roundTrips[direction] }
     guard let span = series.span, let low = percentiles.all.first, let high = percentiles.all.last,
       let least = trips.compactMap({ $0.percentile(low) }).min(),
       let greatest = trips.compactMap({ $0.percentile(high) }).max()
     else { return }
-    let axis = TimeAxis(span.begin, span.end, plot)
+    let axis = TimeAxis(span.begin, span.end, plot, model.zone)
     let lengths = LengthAxis(least, greatest, plot)
     plot.begin(
-      "rtt", title: "Round trips over time",
+      direction == .clientToServer ? "rtt" : "rtt-s2c", title: "Round trips over time, \(direction.text)",
       description:
         "\(Words.list(percentiles.all.map(PagePercentiles.name))) of each step: so many percent of the round trips were not longer. "
         + "The lowest \(PagePercentiles.name(low)) is \(Words.length(least)), the highest \(PagePercentiles.name(high)) "
         + "\(Words.length(greatest)). "
-        + "Marked stretches are those \(bandWords(buckets)). The values stand in the table below.",
+        + "Marked stretches are those \(bandWords(buckets)). The values are in the table below.",
       hasRows: true, &page)
     bands(buckets, series.width, axis, plot, &page)
     lengths.draw(&page)
@@ -73,10 +80,8 @@ enum Charts {
     // The lowest on top, and of the others the dotted ones, which leave the dashed ones to be seen where they are alike.
     let kinds = Array(zip(percentiles.all, lineKinds))
     for (percent, kind) in kinds.dropFirst() + kinds.prefix(1) {
-      let points = buckets.map { bucket -> (x: Double, y: Double)? in
-        bucket.value.roundTrips.percentile(percent).map { value in
-          (middle(bucket.begin, series.width, axis), lengths.place(value))
-        }
+      let points = zip(buckets, trips).map { bucket, trips -> (x: Double, y: Double)? in
+        trips.percentile(percent).map { (middle(bucket.begin, series.width, axis), lengths.place($0)) }
       }
       Plot.line(points, kind, &page)
       if percent == low, buckets.count <= 120 {
@@ -104,12 +109,13 @@ enum Charts {
 
   /// Rows of bars beneath one another, each with a scale of its own.
   static func strips(
-    _ id: StaticString, title: String, _ strips: [Strip], _ series: TimeBuckets<ReportBucket>, _ page: inout Markup
+    _ id: StaticString, title: String, _ strips: [Strip], _ series: TimeBuckets<ReportBucket>, _ zone: LocalZone,
+    _ page: inout Markup
   ) {
     guard let span = series.span else { return }
     let rowHeight = 58.0
     let plot = Plot(height: 34 + 14 + rowHeight * Double(strips.count), left: 190)
-    let axis = TimeAxis(span.begin, span.end, plot)
+    let axis = TimeAxis(span.begin, span.end, plot, zone)
     plot.begin(
       id, title: title,
       description: strips.map { "\($0.name): \($0.total), at most \($0.most)." }.joined(separator: " ")

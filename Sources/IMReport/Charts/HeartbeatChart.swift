@@ -19,7 +19,7 @@ enum HeartbeatChart {
     // Beneath the intervals is a row for heartbeats without an answer.
     let plot = Plot(height: 320)
     let area = Plot(height: 320, below: 62)
-    let axis = TimeAxis(span.begin, span.end, plot)
+    let axis = TimeAxis(span.begin, span.end, plot, model.zone)
     let lines = expected(marks, usual: model.figures.heartbeats.spacing.percentile(50))
     let lengths = LengthAxis(
       min(least, lines.map(\.interval).min() ?? least), max(greatest, lines.map(\.interval).max() ?? greatest), area)

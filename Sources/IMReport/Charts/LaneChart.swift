@@ -3,10 +3,10 @@ import IMWire
 
 /// Sessions as lanes, their connections as bars.
 enum LaneChart {
-  static func draw(_ lanes: [Lane], _ begin: Timestamp, _ end: Timestamp, _ page: inout Markup) {
+  static func draw(_ lanes: [Lane], _ begin: Timestamp, _ end: Timestamp, _ zone: LocalZone, _ page: inout Markup) {
     let rowHeight = 26.0
     let plot = Plot(height: 48 + rowHeight * Double(lanes.count), left: 190)
-    let axis = TimeAxis(begin, end, plot)
+    let axis = TimeAxis(begin, end, plot, zone)
     plot.begin(
       "lanes", title: "Connections of each session",
       description:

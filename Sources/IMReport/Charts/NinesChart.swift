@@ -17,7 +17,14 @@ enum NinesChart {
     return (usual + further).sorted { $0.percent < $1.percent }
   }
 
-  static func draw(_ trips: RTTRecorder, _ page: inout Markup) {
+  /// The names of a direction's chart: of its table, and its title.
+  static func names(_ direction: Direction) -> (rows: StaticString, label: StaticString) {
+    direction == .clientToServer
+      ? ("nines-rows", "Distribution of round trips, client to server")
+      : ("nines-rows-s2c", "Distribution of round trips, server to client")
+  }
+
+  static func draw(_ trips: RTTRecorder, _ direction: Direction, _ page: inout Markup) {
     guard let least = trips.minimum, let greatest = trips.maximum else { return }
     let plot = Plot(height: 300)
     let lengths = LengthAxis(least, greatest, plot)
@@ -25,10 +32,10 @@ enum NinesChart {
     let nines = max(1, Logarithm.ten(Double(trips.count)))
     func place(_ nine: Double) -> Double { plot.left + nine / nines * (plot.right - plot.left) }
     plot.begin(
-      "nines", title: "Distribution of round trips",
+      direction == .clientToServer ? "nines" : "nines-s2c", title: "Distribution of round trips, \(direction.text)",
       description:
         "The share of round trips that are not longer, on a scale of nines: 0, 90, 99, 99.9 percent stand at equal "
-        + "distances. The shortest is \(Words.length(least)), the longest \(Words.length(greatest)). The percentiles stand in "
+        + "distances. The shortest is \(Words.length(least)), the longest \(Words.length(greatest)). The percentiles are in "
         + "the table below.", hasRows: false, &page)
     lengths.draw(&page)
     let marks: [(Double, String)] = [

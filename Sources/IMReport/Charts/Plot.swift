@@ -117,8 +117,10 @@ struct Plot {
 struct TimeAxis {
   let begin: Timestamp, end: Timestamp
   private let left: Double, right: Double
+  private let zone: LocalZone
 
-  init(_ begin: Timestamp, _ end: Timestamp, _ plot: Plot) {
+  init(_ begin: Timestamp, _ end: Timestamp, _ plot: Plot, _ zone: LocalZone) {
+    self.zone = zone
     self.begin = begin
     self.end = max(end, begin.advanced(by: 1_000_000))
     (left, right) = (plot.left, plot.right)
@@ -138,7 +140,9 @@ struct TimeAxis {
     ]
     var step = steps.first { length / $0 <= 8 } ?? 604_800
     while length / step > 8 { step *= 2 }
-    var second = begin.seconds / step * step
+    // Ticks are at round times of the local clock.
+    let offset = Int64(zone.offset(at: begin.seconds))
+    var second = (begin.seconds + offset) / step * step - offset
     if Timestamp(seconds: second, fraction: 0) < begin { second += step }
     var lastDate = ""
     while second <= end.seconds {
@@ -151,8 +155,8 @@ struct TimeAxis {
       page.raw("V")
       page.place(plot.bottom + 4)
       page.raw("\"/>")
-      let date = Words.date(at)
-      var text = step % 86_400 == 0 ? date : step % 60 == 0 ? String(Words.time(at).prefix(5)) : Words.time(at)
+      let date = Words.date(at, zone), time = Words.time(at, zone)
+      var text = step % 86_400 == 0 ? date : step % 60 == 0 ? String(time.prefix(5)) : time
       if step % 86_400 != 0, !lastDate.isEmpty, date != lastDate { text = date }
       lastDate = date
       // The first and the last stay inside of the drawing.
@@ -198,12 +202,9 @@ struct LengthAxis {
     }
   }
 
+  /// A tick in words: whole milliseconds and seconds without decimals.
   private static func words(_ microseconds: Int64) -> String {
-    switch microseconds {
-    case ..<1_000: "\(microseconds) µs"
-    case ..<1_000_000: "\(microseconds / 1_000) ms"
-    default: "\(microseconds / 1_000_000) s"
-    }
+    Words.length(microseconds).replacing(".0 ", with: " ")
   }
 
   /// The logarithm to the base ten of a number that is 1 at least.

@@ -24,13 +24,13 @@ enum SequenceChart {
     }.sorted()
   }
 
-  static func draw(_ ladder: Ladder, _ page: inout Markup) {
+  static func draw(_ ladder: Ladder, _ zone: LocalZone, _ page: inout Markup) {
     let numbers = numbers(ladder)
     guard let first = ladder.rows.first?.at, let last = ladder.rows.last?.at, numbers.count > 1 else { return }
     let plot = Plot(height: 320, left: 110)
     // Marks at the ends stand inside.
     let room = last.nanoseconds(since: first) / 50
-    let axis = TimeAxis(first.advanced(by: -room), last.advanced(by: room), plot)
+    let axis = TimeAxis(first.advanced(by: -room), last.advanced(by: room), plot, zone)
     var places: [UInt64: Double] = [:]
     for (i, number) in numbers.enumerated() {
       places[number] = plot.bottom - 10 - (plot.bottom - plot.top - 20) * Double(i) / Double(numbers.count - 1)

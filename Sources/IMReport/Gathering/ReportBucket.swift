@@ -9,8 +9,8 @@ package struct ReportBucket: Additive {
   package private(set) var types: [UInt16: UInt32] = [:]
   /// Messages of users that were lost, sent again before their answer, or refused; those whose answer the capture may lack.
   package private(set) var lost: UInt32 = 0, retried: UInt32 = 0, rejected: UInt32 = 0, unknown: UInt32 = 0
-  /// Round trips by Karn's rule, of everything but heartbeats.
-  package private(set) var roundTrips = RTTHistogram()
+  /// Round trips by Karn's rule, of everything but heartbeats, by direction.
+  package private(set) var roundTrips = RTTByDirection()
   /// Microseconds from one heartbeat of a connection to the next.
   package private(set) var intervals = RTTHistogram()
   /// Heartbeats without an answer.
@@ -42,7 +42,7 @@ package struct ReportBucket: Additive {
       if fate == .unanswered || fate == .damaged { missed &+= 1 }
       return
     }
-    if let roundTrip = exchange.roundTrip { roundTrips.record(roundTrip) }
+    if let roundTrip = exchange.roundTrip { roundTrips.record(roundTrip, exchange.direction) }
     guard role == .message else { return }
     messages &+= 1
     switch fate {
@@ -60,7 +60,7 @@ package struct ReportBucket: Additive {
       if before == .unanswered || before == .damaged { missed &-= min(missed, 1) }
       return
     }
-    if let roundTrip = exchange.roundTrip { roundTrips.record(roundTrip) }
+    if let roundTrip = exchange.roundTrip { roundTrips.record(roundTrip, exchange.direction) }
     guard role == .message else { return }
     switch before {
     case .unanswered, .damaged: lost &-= min(lost, 1)

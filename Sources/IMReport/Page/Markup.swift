@@ -13,6 +13,12 @@ package struct Markup: ~Copyable {
   /// What was written.
   package var bytes: [UInt8] { withBytes { Array($0) } }
 
+  /// Bytes that were written.
+  var count: Int { out.count }
+
+  /// Appends markup that was written before.
+  mutating func append(_ markup: [UInt8]) { markup.withUnsafeBytes { out.raw($0) } }
+
   /// Appends markup of this program.
   mutating func raw(_ markup: StaticString) { out.literal(markup) }
 

@@ -11,26 +11,17 @@ package struct Page {
   package func html(_ model: ReportModel) -> [UInt8] {
     var page = Markup()
     let script = Script.text(isLive: model.live?.isRefreshed == true)
+    // The navigation names the sections that there are.
+    let (main, ids) = sections(model)
     head(model, script, &page)
     page.raw("<body>\n<a class=\"skip\" href=\"#verdict\">Skip to the verdict</a>\n<header><h1 id=\"title\">")
     page.text(Self.title(model))
     page.raw("</h1>\n<p class=\"soft\" id=\"when\">")
     page.text(Self.when(model))
     page.raw("</p>\n")
-    navigation(&page)
+    navigation(ids, &page)
     page.raw("</header>\n<main>\n")
-    VerdictSection.write(model, &page)
-    ChartSections.roundTrips(model, &page)
-    ChartSections.distribution(model, &page)
-    ChartSections.rates(model, &page)
-    ChartSections.troubles(model, &page)
-    ChartSections.heartbeats(model, &page)
-    LaneSection.write(model, &page)
-    LadderSections.sequences(model, &page)
-    LadderSections.ladders(model, &page)
-    ProblemSection.write(model, &page)
-    ConnectionSection.write(model, &page)
-    MethodSection.write(model, &page)
+    page.append(main)
     page.raw("</main>\n")
     if model.embedsData { PageData.write(model, &page) }
     page.raw("<script>")
@@ -39,24 +30,91 @@ package struct Page {
     return page.bytes
   }
 
-  /// The sections, in their order.
-  static let sections: [(id: StaticString, title: StaticString)] = [
-    ("verdict", "Verdict"), ("rtt-time", "Round trips over time"), ("rtt-distribution", "Distribution of round trips"),
-    ("rates", "Messages by type"), ("troubles", "Lost and repeated"), ("heartbeats", "Heartbeats"),
-    ("connections-time", "Connections over time"), ("sequences", "Numbers and answers"), ("ladders", "Ladders"),
-    ("problems", "Problems"), ("connections", "Connections"), ("method", "Method"),
-  ]
+  /// The sections that have something to show, and which these are.
+  private func sections(_ model: ReportModel) -> (html: [UInt8], ids: [Section]) {
+    var page = Markup()
+    var ids: [Section] = []
+    for section in Section.allCases {
+      let before = page.count
+      section.write(model, &page)
+      if page.count > before { ids.append(section) }
+    }
+    return (page.bytes, ids)
+  }
+
+  /// A section of the page.
+  enum Section: CaseIterable {
+    case verdict, lost, roundTrips, distribution, rates, troubles, heartbeats, lanes, sequences, ladders, problems
+    case connections, method
+
+    /// Its anchor on the page.
+    var id: StaticString {
+      switch self {
+      case .verdict: "verdict"
+      case .lost: "lost"
+      case .roundTrips: "rtt-time"
+      case .distribution: "rtt-distribution"
+      case .rates: "rates"
+      case .troubles: "troubles"
+      case .heartbeats: "heartbeats"
+      case .lanes: "connections-time"
+      case .sequences: "sequences"
+      case .ladders: "ladders"
+      case .problems: "problems"
+      case .connections: "connections"
+      case .method: "method"
+      }
+    }
+
+    /// Its heading.
+    var title: StaticString {
+      switch self {
+      case .verdict: "Verdict"
+      case .lost: "Lost messages"
+      case .roundTrips: "Round trips over time"
+      case .distribution: "Distribution of round trips"
+      case .rates: "Messages by type"
+      case .troubles: "Lost and retried"
+      case .heartbeats: "Heartbeats"
+      case .lanes: "Connections over time"
+      case .sequences: "Numbers and answers"
+      case .ladders: "Ladders"
+      case .problems: "Problems"
+      case .connections: "Connections"
+      case .method: "Method"
+      }
+    }
+
+    /// Appends the section, or nothing where it has nothing to show.
+    func write(_ model: ReportModel, _ page: inout Markup) {
+      switch self {
+      case .verdict: VerdictSection.write(model, &page)
+      case .lost: LostSection.write(model, &page)
+      case .roundTrips: ChartSections.roundTrips(model, &page)
+      case .distribution: ChartSections.distribution(model, &page)
+      case .rates: ChartSections.rates(model, &page)
+      case .troubles: ChartSections.troubles(model, &page)
+      case .heartbeats: ChartSections.heartbeats(model, &page)
+      case .lanes: LaneSection.write(model, &page)
+      case .sequences: LadderSections.sequences(model, &page)
+      case .ladders: LadderSections.ladders(model, &page)
+      case .problems: ProblemSection.write(model, &page)
+      case .connections: ConnectionSection.write(model, &page)
+      case .method: MethodSection.write(model, &page)
+      }
+    }
+  }
 
   /// Begins a section.
-  static func begin(_ number: Int, _ page: inout Markup) {
+  static func begin(_ section: Section, _ page: inout Markup) {
     page.raw("<section aria-labelledby=\"")
-    page.raw(sections[number].id)
+    page.raw(section.id)
     page.raw("-h\" id=\"")
-    page.raw(sections[number].id)
+    page.raw(section.id)
     page.raw("\"><h2 id=\"")
-    page.raw(sections[number].id)
+    page.raw(section.id)
     page.raw("-h\">")
-    page.raw(sections[number].title)
+    page.raw(section.title)
     page.raw("</h2>\n")
   }
 
@@ -100,36 +158,39 @@ package struct Page {
     page.raw("</style></head>\n")
   }
 
-  private func navigation(_ page: inout Markup) {
+  private func navigation(_ sections: [Section], _ page: inout Markup) {
     page.raw("<nav aria-label=\"Sections\"><ol>")
-    for (id, title) in Self.sections {
+    for section in sections {
       page.raw("<li><a href=\"#")
-      page.raw(id)
+      page.raw(section.id)
       page.raw("\">")
-      page.raw(title)
+      page.raw(section.title)
       page.raw("</a></li>")
     }
     page.raw("</ol></nav>\n")
   }
 
   private static func when(_ model: ReportModel) -> String {
-    if let live = model.live { return when(live, model.filter) }
+    if let live = model.live { return when(live, model) }
     guard let (first, last) = model.captured else { return "no packets" }
     let length = last.nanoseconds(since: first) / 1_000
     return
-      "captured \(Words.moment(first, near: nil)) to \(Words.moment(last, near: first)) UTC (\(Words.length(length)))"
+      "captured \(Words.moment(first, near: nil, model.zone)) to \(Words.moment(last, near: first, model.zone)) "
+      + "\(model.zoneText) (\(Words.length(length)))"
       + (model.filter.map { ", only \($0)" } ?? "")
   }
 
   /// What a live page covers.
-  private static func when(_ live: ReportModel.Live, _ filter: String?) -> String {
-    let filter = filter.map { ", only \($0)" } ?? ""
+  private static func when(_ live: ReportModel.Live, _ model: ReportModel) -> String {
+    let zone = model.zone
+    let filter = model.filter.map { ", only \($0)" } ?? ""
     guard let (from, to, begun) = live.covered else { return "no packets yet\(filter)" }
-    let span = "\(Words.moment(from, near: nil)) to \(Words.moment(to, near: from)) UTC\(filter)"
+    let span =
+      "\(Words.moment(from, near: nil, zone)) to \(Words.moment(to, near: from, zone)) \(model.zoneText)\(filter)"
     let length = Words.length(to.nanoseconds(since: begun) / 1_000)
     guard from > begun else { return "\(span): all since the capture began (\(length))" }
     return "\(span): the last \(Words.length(live.windowSeconds * 1_000_000)) and what is left of the step before. "
-      + "The capture began \(Words.moment(begun, near: from)) (\(length)); what is older is forgotten."
+      + "The capture began \(Words.moment(begun, near: from, zone)) (\(length)); what is older is forgotten."
   }
 
   /// The name of a file without its folders: a report is sent to others.

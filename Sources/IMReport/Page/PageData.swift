@@ -48,16 +48,21 @@ enum PageData {
   }
 
   private static func roundTrips(_ model: ReportModel, _ lines: inout JSONLines) {
-    let trips = model.figures.roundTrips
     lines.open("rtt_us")
-    lines.exact("count", trips.count)
-    trips.minimum.map { lines.signed("min", $0) }
-    for percent in model.percentiles.all {
-      if let value = trips.percentile(percent) {
-        lines.exact(named: PagePercentiles.name(percent), UInt64(max(0, value)))
+    for direction in [Direction.clientToServer, .serverToClient] {
+      let trips = model.figures.roundTrips(direction)
+      guard trips.count > 0 else { continue }
+      lines.open(direction == .clientToServer ? "client_to_server" : "server_to_client")
+      lines.exact("count", trips.count)
+      trips.minimum.map { lines.signed("min", $0) }
+      for percent in model.percentiles.all {
+        if let value = trips.percentile(percent) {
+          lines.exact(named: PagePercentiles.name(percent), UInt64(max(0, value)))
+        }
       }
+      trips.maximum.map { lines.signed("max", $0) }
+      lines.close()
     }
-    trips.maximum.map { lines.signed("max", $0) }
     lines.close()
   }
 
@@ -74,12 +79,18 @@ enum PageData {
       lines.exact("unknown", bucket.unknown)
       lines.exact("heartbeats_missed", bucket.missed)
       lines.exact("missing_bytes", bucket.missingBytes)
-      lines.exact("round_trips", bucket.roundTrips.count)
-      for percent in model.percentiles.all {
-        if let value = bucket.roundTrips.percentile(percent) {
-          lines.exact(named: "rtt_us_" + PagePercentiles.name(percent), UInt64(max(0, value)))
+      lines.open("rtt_us")
+      for direction in [Direction.clientToServer, .serverToClient] where bucket.roundTrips[direction].count > 0 {
+        lines.open(direction == .clientToServer ? "client_to_server" : "server_to_client")
+        lines.exact("count", bucket.roundTrips[direction].count)
+        for percent in model.percentiles.all {
+          if let value = bucket.roundTrips[direction].percentile(percent) {
+            lines.exact(named: PagePercentiles.name(percent), UInt64(max(0, value)))
+          }
         }
+        lines.close()
       }
+      lines.close()
       lines.open("types")
       for (type, count) in bucket.types.sorted(by: { $0.key < $1.key }) {
         lines.exact(named: JSONLines.escaped(model.typeNames[type] ?? "type \(type & 255)"), count)

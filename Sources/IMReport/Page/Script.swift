@@ -25,7 +25,7 @@ enum Script {
         if (!rows.length) return;
         at = Math.max(0, Math.min(rows.length - 1, i));
         const cells = [...rows[at].cells].map(c => c.textContent);
-        out.textContent = cells[0] + ' UTC: ' + cells.slice(1).map((c, k) => heads[k + 1] + ' ' + c).join(', ');
+        out.textContent = cells[0] + ': ' + cells.slice(1).map((c, k) => heads[k + 1] + ' ' + c).join(', ');
         const x = left + (at + .5) * (right - left) / rows.length, box = svg.parentElement;
         if (box.scrollWidth > box.clientWidth && !pointing) box.scrollLeft = x * svg.clientWidth / 960 - box.clientWidth / 2;
         cross.setAttribute('transform', 'translate(' + x + ' 0)');

@@ -37,25 +37,33 @@ enum ChartSections {
     page.raw("</details>\n")
   }
 
-  private static func times(_ series: TimeBuckets<ReportBucket>) -> [String] {
+  private static func times(_ series: TimeBuckets<ReportBucket>, _ zone: LocalZone) -> [String] {
     let buckets = series.all
     guard let first = buckets.first?.begin else { return [] }
-    return buckets.map { Words.moment($0.begin, near: first) }
+    return buckets.map { Words.moment($0.begin, near: first, zone) }
   }
 
   private static func width(_ series: TimeBuckets<ReportBucket>) -> String {
     Words.length(series.width * 1_000_000).replacingEnd
   }
 
+  /// The directions whose messages have round trips.
+  private static func measured(_ model: ReportModel, least: UInt64 = 1) -> [Direction] {
+    [.clientToServer, .serverToClient].filter { model.figures.roundTrips($0).count >= least }
+  }
+
+  /// A heading for one direction: whose messages they are, and who answers them.
+  private static func heading(_ direction: Direction, _ page: inout Markup) {
+    page.raw(
+      direction == .clientToServer
+        ? "<h3>Client to server: the server answers</h3>\n" : "<h3>Server to client: clients answer</h3>\n")
+  }
+
   static func roundTrips(_ model: ReportModel, _ page: inout Markup) {
-    Page.begin(1, &page)
+    let directions = measured(model)
+    guard !directions.isEmpty else { return }
+    Page.begin(.roundTrips, &page)
     defer { Page.end(&page) }
-    // Percentiles of a few round trips say little.
-    let series = model.series.coarser(count: Int64(clamping: max(24, model.figures.roundTrips.count / 8)))
-    let buckets = series.all
-    guard buckets.contains(where: { $0.value.roundTrips.count > 0 }) else {
-      return Page.paragraph("No round trip was measured in this capture.", &page)
-    }
     page.raw("<ul class=\"legend\">")
     for (percent, kind) in zip(model.percentiles.all, Charts.lineKinds) {
       page.raw("<li><svg viewBox=\"0 0 34 12\" aria-hidden=\"true\"><path class=\"")
@@ -69,54 +77,66 @@ enum ChartSections {
       <li><svg viewBox="0 0 34 12" aria-hidden="true"><rect class="band" width="34" height="12"/>\
       <rect class="bandtop" width="34" height="3"/></svg>
       """)
-    page.text(Charts.bandWords(buckets))
+    page.text(Charts.bandWords(series(model, directions[0]).all))
     page.raw("</li></ul>\n")
-    figure("rtt-rows", label: "Round trips over time", &page) { Charts.roundTrips(series, model.percentiles, &$0) }
-    let times = times(series)
-    table(
-      "rtt-rows", "round trips in steps of \(width(series)), UTC",
-      [
-        .init(name: "time", isNumber: false)
-      ] + model.percentiles.all.map { .init(name: PagePercentiles.name($0), isNumber: true) } + [
-        .init(name: "round trips", isNumber: true), .init(name: "lost", isNumber: true),
-      ],
-      zip(times, buckets).map { time, bucket in
-        let trips = bucket.value.roundTrips
-        return [TableWriter.Cell.text(time)] + model.percentiles.all.map { .length(trips.percentile($0)) }
-          + [.count(trips.count), .count(UInt64(bucket.value.lost))]
-      }, &page)
+    for direction in directions {
+      heading(direction, &page)
+      let series = series(model, direction)
+      let (id, label) = Charts.names(direction)
+      figure(id, label: label, &page) { Charts.roundTrips(series, direction, model, &$0) }
+      table(
+        id, "round trips \(direction.text) in steps of \(width(series)), \(model.zoneText)",
+        [
+          .init(name: "time", isNumber: false)
+        ] + model.percentiles.all.map { .init(name: PagePercentiles.name($0), isNumber: true) } + [
+          .init(name: "round trips", isNumber: true)
+        ],
+        zip(times(series, model.zone), series.all).map { time, bucket in
+          let trips = bucket.value.roundTrips[direction]
+          return [TableWriter.Cell.text(time)] + model.percentiles.all.map { .length(trips.percentile($0)) }
+            + [.count(trips.count)]
+        }, &page)
+    }
+  }
+
+  /// The steps of the charts of one direction's round trips: percentiles of a few say little.
+  private static func series(_ model: ReportModel, _ direction: Direction) -> TimeBuckets<ReportBucket> {
+    model.series.coarser(count: Int64(clamping: max(24, model.figures.roundTrips(direction).count / 8)))
   }
 
   static func distribution(_ model: ReportModel, _ page: inout Markup) {
-    Page.begin(2, &page)
+    let directions = measured(model, least: 2)
+    guard !directions.isEmpty else { return }
+    Page.begin(.distribution, &page)
     defer { Page.end(&page) }
-    let trips = model.figures.roundTrips
-    guard trips.count > 1 else {
-      return Page.paragraph("There are too few round trips in this capture for a distribution.", &page)
+    for direction in directions {
+      heading(direction, &page)
+      let trips = model.figures.roundTrips(direction)
+      let (id, label) = NinesChart.names(direction)
+      figure(nil, label: label, &page) { NinesChart.draw(trips, direction, &$0) }
+      var rows: [[TableWriter.Cell]] = NinesChart.percents(trips.count, with: model.percentiles.all).map {
+        [.text($0.name), .length(trips.percentile($0.percent))]
+      }
+      rows.append([.text("all"), .length(trips.maximum)])
+      table(
+        id, "the longest of so many round trips \(direction.text)",
+        [.init(name: "of all", isNumber: false), .init(name: "not longer than", isNumber: true)], rows, &page)
+      Page.paragraph(
+        "\(count(trips.count, "round trip")) from \(trips.minimum.map(Words.length) ?? "–") to \(trips.maximum.map(Words.length) ?? "–"), "
+          + "mean \(trips.mean.map { Words.length(Int64($0.rounded())) } ?? "–").", isSoft: true, &page)
     }
-    figure(nil, label: "Distribution of round trips", &page) { NinesChart.draw(trips, &$0) }
-    var rows: [[TableWriter.Cell]] = NinesChart.percents(trips.count, with: model.percentiles.all).map {
-      [.text($0.name), .length(trips.percentile($0.percent))]
-    }
-    rows.append([.text("all"), .length(trips.maximum)])
-    table(
-      "nines-rows", "the longest of so many round trips",
-      [.init(name: "of all", isNumber: false), .init(name: "not longer than", isNumber: true)], rows, &page)
-    Page.paragraph(
-      "\(count(trips.count, "round trip")) from \(trips.minimum.map(Words.length) ?? "–") to \(trips.maximum.map(Words.length) ?? "–"), "
-        + "mean \(trips.mean.map { Words.length(Int64($0.rounded())) } ?? "–").", isSoft: true, &page)
   }
 
   /// At most so many types have a row of their own.
   private static let typeLimit = 7
 
   static func rates(_ model: ReportModel, _ page: inout Markup) {
-    Page.begin(3, &page)
-    defer { Page.end(&page) }
     let buckets = model.series.all
     var totals: [UInt16: UInt64] = [:]
     for bucket in buckets { for (type, count) in bucket.value.types { totals[type, default: 0] += UInt64(count) } }
-    guard !totals.isEmpty else { return Page.paragraph("No message was seen in this capture.", &page) }
+    guard !totals.isEmpty else { return }
+    Page.begin(.rates, &page)
+    defer { Page.end(&page) }
     let order = totals.keys.sorted { (totals[$0] ?? 0, $1) > (totals[$1] ?? 0, $0) }
     var groups = order.prefix(typeLimit).map { (name: model.typeNames[$0] ?? "type \($0 & 255)", types: [$0]) }
     if order.count > typeLimit {
@@ -133,23 +153,21 @@ enum ChartSections {
       "Messages of every type by the time of their first copy, in steps of \(width(model.series)). Answers are not counted.",
       isSoft: true, &page)
     figure("rate-rows", label: "Messages by type", &page) {
-      Charts.strips("rate", title: "Messages by type over time", strips, model.series, &$0)
+      Charts.strips("rate", title: "Messages by type over time", strips, model.series, model.zone, &$0)
     }
-    let times = times(model.series)
+    let times = times(model.series, model.zone)
     table(
-      "rate-rows", "messages by type in steps of \(width(model.series)), UTC",
+      "rate-rows", "messages by type in steps of \(width(model.series)), \(model.zoneText)",
       [.init(name: "time", isNumber: false)] + groups.map { .init(name: $0.name, isNumber: true) },
       times.indices.map { i in [.text(times[i])] + strips.map { .count($0.values[i]) } }, &page)
   }
 
   static func troubles(_ model: ReportModel, _ page: inout Markup) {
-    Page.begin(4, &page)
-    defer { Page.end(&page) }
     let buckets = model.series.all
     let kinds: [(name: String, unit: String, value: (ReportBucket) -> UInt64)] = [
-      ("lost", "messages", { UInt64($0.lost) }), ("sent again", "messages", { UInt64($0.retried) }),
+      ("lost", "messages", { UInt64($0.lost) }), ("retried", "messages", { UInt64($0.retried) }),
       ("refused", "messages", { UInt64($0.rejected) }), ("answer unknown", "messages", { UInt64($0.unknown) }),
-      ("heartbeats missed", "heartbeats", { UInt64($0.missed) }), ("missing bytes", "bytes", { $0.missingBytes }),
+      ("heartbeats lost", "heartbeats", { UInt64($0.missed) }), ("missing bytes", "bytes", { $0.missingBytes }),
     ]
     let strips = kinds.map { kind in
       let values = buckets.map { kind.value($0.value) }
@@ -157,28 +175,27 @@ enum ChartSections {
         name: kind.name, values: values, isTrouble: true, total: grouped(values.reduce(0, +)),
         most: "\(grouped(values.max() ?? 0)) in \(width(model.series))")
     }.filter { $0.values.contains { $0 > 0 } }
-    guard !strips.isEmpty else {
-      return Page.paragraph(
-        "No message was lost, sent again or refused, no heartbeat missed, and no byte is missing.", &page)
-    }
+    guard !strips.isEmpty else { return }
+    Page.begin(.troubles, &page)
+    defer { Page.end(&page) }
     Page.paragraph(
       "By the time of a message's first copy, in steps of \(width(model.series)); missing bytes by the time at which they were missed.",
       isSoft: true, &page)
-    figure("trouble-rows", label: "Lost and repeated messages", &page) {
-      Charts.strips("trouble", title: "Lost and repeated messages over time", strips, model.series, &$0)
+    figure("trouble-rows", label: "Lost and retried messages", &page) {
+      Charts.strips("trouble", title: "Lost and retried messages over time", strips, model.series, model.zone, &$0)
     }
-    let times = times(model.series)
+    let times = times(model.series, model.zone)
     table(
-      "trouble-rows", "lost and repeated in steps of \(width(model.series)), UTC",
+      "trouble-rows", "lost and retried in steps of \(width(model.series)), \(model.zoneText)",
       [.init(name: "time", isNumber: false)] + strips.map { .init(name: $0.name, isNumber: true) },
       times.indices.map { i in [.text(times[i])] + strips.map { .count($0.values[i]) } }, &page)
   }
 
   static func heartbeats(_ model: ReportModel, _ page: inout Markup) {
-    Page.begin(5, &page)
-    defer { Page.end(&page) }
     let beats = model.figures.heartbeats
-    guard !beats.isEmpty else { return Page.paragraph("There are no heartbeats in this capture.", &page) }
+    guard !beats.isEmpty else { return }
+    Page.begin(.heartbeats, &page)
+    defer { Page.end(&page) }
     var parts = [
       "\(count(beats.sent, "heartbeat"))", "\(grouped(beats.answered)) answered",
       "\(grouped(beats.missed)) without an answer",
@@ -202,7 +219,7 @@ enum ChartSections {
       """)
     figure(nil, label: "Time between heartbeats", &page) { HeartbeatChart.draw(model, &$0) }
     var rows: [[TableWriter.Cell]] = []
-    let times = times(model.series)
+    let times = times(model.series, model.zone)
     for (time, bucket) in zip(times, model.series.all) where bucket.value.intervals.count > 0 || bucket.value.missed > 0
     {
       let intervals = bucket.value.intervals
@@ -212,7 +229,7 @@ enum ChartSections {
       ])
     }
     table(
-      "beat-rows", "intervals between heartbeats in steps of \(width(model.series)), UTC",
+      "beat-rows", "intervals between heartbeats in steps of \(width(model.series)), \(model.zoneText)",
       [
         .init(name: "time", isNumber: false), .init(name: "intervals", isNumber: true),
         .init(name: "shortest", isNumber: true),

@@ -9,20 +9,11 @@ enum LadderSections {
   /// At most so many rows of a ladder are drawn; the chart has the rows behind, too.
   private static let rowLimit = 80
 
-  private static let none =
-    "No connection has lost, refused, repeated or damaged messages, missed heartbeats or gaps, so none is drawn here."
-
   static func sequences(_ model: ReportModel, _ page: inout Markup) {
-    Page.begin(7, &page)
-    defer { Page.end(&page) }
-    if model.isCut { return Page.paragraph(Page.cut, &page) }
-    guard !model.ladders.isEmpty else {
-      return Page.paragraph(none, &page)
-    }
     let useful = model.ladders.prefix(chartLimit).filter(SequenceChart.isUseful)
-    guard !useful.isEmpty else {
-      return Page.paragraph("The messages of the connections with problems carry no numbers to draw.", &page)
-    }
+    guard !useful.isEmpty else { return }
+    Page.begin(.sequences, &page)
+    defer { Page.end(&page) }
     page.raw(
       """
       <ul class="legend"><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="dots" d="M6 6h0"/><path class="await" d="M6 6H28"/>\
@@ -37,19 +28,16 @@ enum LadderSections {
       page.raw("<h3>")
       page.text(ladder.title)
       page.raw("</h3>\n<figure><div class=\"scroll\">")
-      SequenceChart.draw(ladder, &page)
+      SequenceChart.draw(ladder, model.zone, &page)
       page.raw("</div></figure>\n")
     }
   }
 
   static func ladders(_ model: ReportModel, _ page: inout Markup) {
-    Page.begin(8, &page)
+    guard model.isCut || !model.ladders.isEmpty else { return }
+    Page.begin(.ladders, &page)
     defer { Page.end(&page) }
     if model.isCut { return Page.paragraph(Page.cut, &page) }
-    guard !model.ladders.isEmpty else {
-      return Page.paragraph(
-        none + " imdump ladder draws any connection.", &page)
-    }
     let left =
       model.laddersLeftOut > 0
       ? " \(count(model.laddersLeftOut, "further connection")) with problems left out; imdump ladder draws them." : ""

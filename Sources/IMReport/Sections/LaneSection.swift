@@ -4,10 +4,11 @@ import IMWire
 /// The connections of sessions over time.
 enum LaneSection {
   static func write(_ model: ReportModel, _ page: inout Markup) {
-    Page.begin(6, &page)
+    guard model.isCut || !model.lanes.isEmpty else { return }
+    Page.begin(.lanes, &page)
     defer { Page.end(&page) }
     if model.isCut { return Page.paragraph(Page.cut, &page) }
-    guard !model.lanes.isEmpty else { return Page.paragraph("There is no decoded connection in this capture.", &page) }
+    if let text = still(model) { return Page.paragraph(text, &page) }
     let bars = model.lanes.flatMap(\.bars)
     guard let begin = bars.map(\.from).min(), let end = bars.map(\.to).max() else { return }
     let left =
@@ -26,14 +27,14 @@ enum LaneSection {
 
       """)
     page.raw("<figure aria-label=\"Connections over time\"><div class=\"scroll\">")
-    LaneChart.draw(model.lanes, begin, end, &page)
+    LaneChart.draw(model.lanes, begin, end, model.zone, &page)
     page.raw("</div></figure>\n")
     var rows: [[TableWriter.Cell]] = []
     for lane in model.lanes {
       for bar in lane.bars.prefix(40) {
         rows.append([
-          .text(lane.name), .text("#\(bar.serial)"), .text(Words.moment(bar.from, near: begin)),
-          .text(Words.moment(bar.to, near: begin)), .text(bar.state), .length(bar.reconnectTime),
+          .text(lane.name), .text("#\(bar.serial)"), .text(Words.moment(bar.from, near: begin, model.zone)),
+          .text(Words.moment(bar.to, near: begin, model.zone)), .text(bar.state), .length(bar.reconnectTime),
         ])
       }
       let left = lane.leftOut + UInt64(max(0, lane.bars.count - 40))
@@ -42,12 +43,21 @@ enum LaneSection {
       }
     }
     ChartSections.table(
-      "lane-rows", "connections by session, UTC",
+      "lane-rows", "connections by session, \(model.zoneText)",
       [
         .init(name: "session", isNumber: false), .init(name: "connection", isNumber: false),
         .init(name: "from", isNumber: false),
         .init(name: "to", isNumber: false), .init(name: "end", isNumber: false),
         .init(name: "after the one before", isNumber: true),
       ], rows, &page)
+  }
+
+  /// A sentence where no session used more than one connection and none was reset or failed: bars would say no more; `nil` where there is
+  /// something to draw.
+  private static func still(_ model: ReportModel) -> String? {
+    guard model.lanesLeftOut == 0,
+      model.lanes.allSatisfy({ $0.bars.count + Int(clamping: $0.leftOut) <= 1 && $0.bars.allSatisfy { !$0.isBroken } })
+    else { return nil }
+    return "Every session used one connection: none reconnected, and none was reset or refused."
   }
 }

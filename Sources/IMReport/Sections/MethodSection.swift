@@ -6,7 +6,7 @@ import IMWire
 /// How the figures came about, and what could not be seen.
 enum MethodSection {
   static func write(_ model: ReportModel, _ page: inout Markup) {
-    Page.begin(11, &page)
+    Page.begin(.method, &page)
     page.raw("<dl>\n")
     for (name, text) in rows(model) {
       page.raw("<dt>")
@@ -26,7 +26,9 @@ enum MethodSection {
       model.live.map { ("Interface", $0.interface) }
         ?? ("Captures", model.captures.map(Page.baseName).joined(separator: ", ")),
     ]
-    if let madeAt = model.madeAt { rows.append(("Made at", Words.moment(madeAt, near: nil) + " UTC")) }
+    if let madeAt = model.madeAt {
+      rows.append(("Made at", Words.moment(madeAt, near: nil, model.zone) + " " + model.zoneText))
+    }
     if let live = model.live {
       rows.append(
         (
@@ -61,7 +63,8 @@ enum MethodSection {
         "Percentiles",
         "Of the whole capture within 1 in 1,024; of stretches of time within 2.5 %. Least, greatest and counts are exact."
       ))
-    rows.append(("Time", "All times are UTC, by the clock of the capture."))
+    rows.append(
+      ("Time", "All times are \(model.zoneText), by the clock of the capture; imdump report --utc shows UTC."))
     rows += limits(summary)
     for line in model.countedLines { rows.append((model.live == nil ? "Counted" : "Counted since the start", line)) }
     for error in model.errors { rows.append(("Not read", error)) }

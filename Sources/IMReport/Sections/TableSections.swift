@@ -5,11 +5,9 @@ import IMWire
 /// What was not as it should be, by kind.
 enum ProblemSection {
   static func write(_ model: ReportModel, _ page: inout Markup) {
-    Page.begin(9, &page)
+    guard !model.problems.isEmpty else { return }
+    Page.begin(.problems, &page)
     defer { Page.end(&page) }
-    guard !model.problems.isEmpty else {
-      return Page.paragraph("Nothing was found that is not as it should be.", &page)
-    }
     let begin = model.captured?.first
     let ladders = Set(model.ladders.map(\.serial)), rows = Set(model.connections.map(\.serial))
     let writer = TableWriter(
@@ -17,7 +15,7 @@ enum ProblemSection {
         .init(name: "severity", isNumber: false), .init(name: "kind", isNumber: false),
         .init(name: "of", isNumber: false),
         .init(name: "cause", isNumber: false), .init(name: "count", isNumber: true),
-        .init(name: "first (UTC)", isNumber: false),
+        .init(name: "first (\(model.zoneText))", isNumber: false),
         .init(name: "where", isNumber: false),
       ], isSortable: true)
     writer.begin("problem-rows", caption: "Problems, the severest first", &page)
@@ -39,7 +37,7 @@ enum ProblemSection {
       writer.row(
         [
           severity, .text(problem.kind), .text(problem.subject), .text(problem.cause.isEmpty ? "–" : problem.cause),
-          .count(problem.count), .text(problem.first.map { Words.moment($0, near: begin) } ?? "–"), place,
+          .count(problem.count), .text(problem.first.map { Words.moment($0, near: begin, model.zone) } ?? "–"), place,
         ], &page)
     }
     writer.end(&page)
@@ -49,9 +47,9 @@ enum ProblemSection {
 /// The connections.
 enum ConnectionSection {
   static func write(_ model: ReportModel, _ page: inout Markup) {
-    Page.begin(10, &page)
+    guard !model.connections.isEmpty else { return }
+    Page.begin(.connections, &page)
     defer { Page.end(&page) }
-    guard !model.connections.isEmpty else { return Page.paragraph("There is no connection in this capture.", &page) }
     let begin = model.captured?.first
     let ladders = Set(model.ladders.map(\.serial))
     if model.connectionsLeftOut > 0 {
@@ -70,7 +68,7 @@ enum ConnectionSection {
         .init(name: "unknown", isNumber: true), .init(name: "retries", isNumber: true),
         .init(name: "beats missed", isNumber: true),
         .init(name: "gap bytes", isNumber: true), .init(name: "TCP retrans.", isNumber: true),
-        .init(name: "from (UTC)", isNumber: false), .init(name: "length", isNumber: true),
+        .init(name: "from (\(model.zoneText))", isNumber: false), .init(name: "length", isNumber: true),
         .init(name: "end", isNumber: false),
         .init(name: "profile", isNumber: false),
       ], isSortable: true, isFiltered: true)
@@ -85,7 +83,7 @@ enum ConnectionSection {
           .count(isDecoded ? row.messages : nil), .count(isDecoded ? row.lost : nil),
           .count(isDecoded ? row.unknown : nil),
           .count(isDecoded ? row.retries : nil), .count(row.missed), .count(row.gapBytes), .count(row.retransmissions),
-          .text(Words.moment(row.firstSeen, near: begin)), .length(row.length), .text(row.state),
+          .text(Words.moment(row.firstSeen, near: begin, model.zone)), .length(row.length), .text(row.state),
           .text(row.profile ?? "–"),
         ], anchor: "c\(row.serial)", &page)
     }

@@ -2,14 +2,23 @@ package import IMWire
 
 /// A stretch of time, and what was counted of the messages that began in it.
 package struct StoredPeriod: Equatable, Sendable {
-  /// Messages, and those of them that failed: without an answer, refused, damaged.
-  package var messages: Int64 = 0, failed: Int64 = 0
-  /// Copies after the first ones.
+  /// Messages.
+  package var messages: Int64 = 0
+  /// Messages that were lost: without an answer, or damaged.
+  package var lost: Int64 = 0
+  /// Messages that were refused.
+  package var rejected: Int64 = 0
+  /// Copies of messages after the first ones.
   package var retries: Int64 = 0
-  /// The 95th percentile of round trips, in microseconds: of several rows of the table the highest; `nil` where there were none.
-  package var roundTrip95: Int64?
-  /// Signs of life without an answer.
-  package var missedHeartbeats: Int64 = 0
+  /// The 95th percentile of the round trips of the clients' messages, in microseconds: of several rows of the table the highest;
+  /// `nil` where there were none.
+  package var roundTrip95ToServer: Int64?
+  /// The same of the servers' messages.
+  package var roundTrip95ToClient: Int64?
+  /// Heartbeats.
+  package var heartbeats: Int64 = 0
+  /// Heartbeats without an answer.
+  package var lostHeartbeats: Int64 = 0
 
   /// Nothing counted.
   package init() {}
@@ -21,15 +30,14 @@ package struct StoredPeriods: Equatable, Sendable {
   package var start: Int64, width: Int64
   /// The stretches.
   package var periods: [StoredPeriod]
-  /// Whether any type of message is a sign of life, and it is known how many were missed.
-  package var knowsHeartbeats = false
+  /// Whether there are heartbeats.
+  package var hasHeartbeats: Bool { periods.contains { $0.heartbeats > 0 } }
 
   /// Figures of their parts.
-  package init(start: Int64, width: Int64, periods: [StoredPeriod], knowsHeartbeats: Bool = false) {
+  package init(start: Int64, width: Int64, periods: [StoredPeriod]) {
     self.start = start
     self.width = width
     self.periods = periods
-    self.knowsHeartbeats = knowsHeartbeats
   }
 
   /// The time of some of the stretches.
@@ -43,8 +51,6 @@ package struct StoredPeriods: Equatable, Sendable {
 extension StoreReader {
   /// The lengths that a stretch may have, in seconds; behind the last one they double.
   private static let lengths: [Int64] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600, 10_800, 21_600, 86_400]
-  /// Missed signs of life that are counted, at most.
-  private static let missedLimit: Int64 = 200_000
 
   /// Figures of a time, or of all that the store has; at most `limit` stretches. `nil` where there are none.
   package func periods(_ times: Range<Timestamp>? = nil, limit: Int) throws(StoreError) -> StoredPeriods? {
@@ -65,7 +71,6 @@ extension StoreReader {
     var found = StoredPeriods(
       start: start, width: width, periods: Array(repeating: StoredPeriod(), count: count))
     try read(&found)
-    try readHeartbeats(&found)
     return found
   }
 
@@ -88,7 +93,8 @@ extension StoreReader {
     let rowWidth: Int64 = found.width % 60 == 0 ? 60 : found.width % 10 == 0 ? 10 : 1
     var statement = try database.prepare(
       """
-      SELECT start_s, messages, unanswered + rejected + damaged, retries, rtt_p95_us FROM bucket
+      SELECT start_s, messages, unanswered + damaged, rejected, retries, heartbeats, heartbeats_lost, rtt_c2s_p95_us, rtt_s2c_p95_us
+      FROM bucket
       WHERE width_s = ?1 AND start_s >= ?2 AND start_s < ?3
       """, "read periods")
     statement.bind(1, rowWidth)
@@ -99,36 +105,18 @@ extension StoreReader {
       let place = Int(((row.seconds(0) ?? 0) - found.start) / found.width)
       guard found.periods.indices.contains(place) else { continue }
       found.periods[place].messages &+= row.counted(1) ?? 0
-      found.periods[place].failed &+= row.counted(2) ?? 0
-      found.periods[place].retries &+= row.counted(3) ?? 0
-      if let roundTrip = row.microseconds(4) {
-        found.periods[place].roundTrip95 = max(found.periods[place].roundTrip95 ?? 0, roundTrip)
+      found.periods[place].lost &+= row.counted(2) ?? 0
+      found.periods[place].rejected &+= row.counted(3) ?? 0
+      found.periods[place].retries &+= row.counted(4) ?? 0
+      found.periods[place].heartbeats &+= row.counted(5) ?? 0
+      found.periods[place].lostHeartbeats &+= row.counted(6) ?? 0
+      if let roundTrip = row.microseconds(7) {
+        found.periods[place].roundTrip95ToServer = max(found.periods[place].roundTrip95ToServer ?? 0, roundTrip)
+      }
+      if let roundTrip = row.microseconds(8) {
+        found.periods[place].roundTrip95ToClient = max(found.periods[place].roundTrip95ToClient ?? 0, roundTrip)
       }
     }
-  }
-
-  private func readHeartbeats(_ found: inout StoredPeriods) throws(StoreError) {
-    // Without indexes every problem would be looked at again with each batch.
-    guard try isWhole(),
-      try database.number("SELECT 1 FROM type WHERE role = 'heartbeat' LIMIT 1", "read periods") != nil
-    else { return }
-    var statement = try database.prepare(
-      """
-      SELECT p.time_us FROM problem AS p JOIN message AS m ON m.id = p.message JOIN type AS t ON t.id = m.type
-      WHERE p.kind = ?1 AND p.time_us >= ?2 AND p.time_us < ?3 AND t.role = 'heartbeat' LIMIT ?4
-      """, "read periods")
-    let end = found.start + Int64(found.periods.count) * found.width
-    statement.bind(1, ProblemKinds.id(ofBit: 1))
-    statement.bind(2, found.start * 1_000_000)
-    statement.bind(3, end * 1_000_000)
-    statement.bind(4, Self.missedLimit)
-    var count: Int64 = 0
-    while try statement.step() {
-      count += 1
-      let place = Int(((statement.row.microseconds(0) ?? 0) / 1_000_000 - found.start) / found.width)
-      if found.periods.indices.contains(place) { found.periods[place].missedHeartbeats += 1 }
-    }
-    found.knowsHeartbeats = count < Self.missedLimit
   }
 
   /// A choice by time as one by numbers as well, where the store grows no more: then a page looks at no message outside of it.

@@ -12,12 +12,26 @@ package struct StoredSession: Equatable, Sendable {
   package var connection: Int64, client: String, server: String
   /// Connections that it used.
   package var connections: Int64
-  /// Its messages, and those of them that failed: without an answer, refused, damaged.
-  package var messages: Int64, unanswered: Int64, rejected: Int64, damaged: Int64
-  /// Copies after the first ones; answers that came late.
-  package var retries: Int64, late: Int64
-  /// The 95th percentile of its round trips, in microseconds; `nil` where it has none.
-  package var roundTrip95: Int64?
+  /// Its messages.
+  package var messages: Int64
+  /// Messages without an answer.
+  package var unanswered: Int64
+  /// Messages that were refused.
+  package var rejected: Int64
+  /// Messages of which no copy had a right checksum.
+  package var damaged: Int64
+  /// Copies of messages after the first ones.
+  package var retries: Int64
+  /// Messages whose answers came late.
+  package var late: Int64
+  /// Heartbeats.
+  package var heartbeats: Int64
+  /// Heartbeats without an answer.
+  package var lostHeartbeats: Int64
+  /// The 95th percentile of the round trips of the client's messages, in microseconds; `nil` where it has none.
+  package var roundTrip95ToServer: Int64?
+  /// The same of the server's messages.
+  package var roundTrip95ToClient: Int64?
   /// The last message of the role `message`; `nil` where there is none.
   package var lastMessage: Int64?
   /// When its first copy came, and its last copy or answer; `nil` without a message.
@@ -25,13 +39,17 @@ package struct StoredSession: Equatable, Sendable {
   /// The state of its latest connection, by `ConnectionState`, or `reconnected`.
   package var state = ConnectionState.open.rawValue
 
-  /// Messages that did not succeed.
-  package var failed: Int64 { unanswered + rejected + damaged }
+  /// The longer one of the two, by which sessions are put in order; `nil` where it has neither.
+  package var slowestRoundTrip95: Int64? { [roundTrip95ToServer, roundTrip95ToClient].compactMap(\.self).max() }
+
+  /// Messages that were lost.
+  package var lost: Int64 { unanswered &+ damaged }
 
   /// The columns in the order in which `init` reads them.
   static let columns = """
     s.id, s.name, s.profile, s.connection, c.client, c.server, s.connections, s.messages, s.unanswered, s.rejected, s.damaged, \
-    s.retries, s.late, s.rtt_p95_us, s.last_message, s.first_us, s.last_us, \(ConnectionState.ofSession)
+    s.retries, s.late, s.heartbeats, s.heartbeats_lost, s.rtt_c2s_p95_us, s.rtt_s2c_p95_us, s.last_message, \
+    s.first_us, s.last_us, \(ConnectionState.ofSession)
     """
 
 }
@@ -50,11 +68,12 @@ extension StoredSession {
     connections = count(6)
     (messages, unanswered, rejected, damaged) = (count(7), count(8), count(9), count(10))
     (retries, late) = (count(11), count(12))
-    roundTrip95 = row.microseconds(13)
-    lastMessage = row.number(14)
-    first = row.microseconds(15).map { Timestamp(microseconds: $0) }
-    last = row.microseconds(16).map { Timestamp(microseconds: $0) }
-    state = row.text(17) ?? state
+    (heartbeats, lostHeartbeats) = (count(13), count(14))
+    (roundTrip95ToServer, roundTrip95ToClient) = (row.microseconds(15), row.microseconds(16))
+    lastMessage = row.number(17)
+    first = row.microseconds(18).map { Timestamp(microseconds: $0) }
+    last = row.microseconds(19).map { Timestamp(microseconds: $0) }
+    state = row.text(20) ?? state
   }
 }
 

@@ -24,7 +24,7 @@ enum Schema {
     CREATE TABLE session (
       id INTEGER PRIMARY KEY, name TEXT, name_is_number INTEGER NOT NULL, profile TEXT NOT NULL,
       connection INTEGER NOT NULL, begun_us INTEGER NOT NULL, connections INTEGER NOT NULL,
-      last_message INTEGER, rtt_p95_us INTEGER,
+      last_message INTEGER, \(Figures.percentiles([95]).map { "\($0) INTEGER" }.joined(separator: ", ")),
       \(Figures.declaration)
     );
     CREATE TABLE session_connection (
@@ -48,7 +48,7 @@ enum Schema {
     );
     CREATE TABLE bucket (
       width_s INTEGER NOT NULL, start_s INTEGER NOT NULL,
-      rtt_p50_us INTEGER, rtt_p95_us INTEGER, rtt_p99_us INTEGER, \(Figures.declaration),
+      \(Figures.percentiles(PeriodRows.percents).map { "\($0) INTEGER" }.joined(separator: ", ")), \(Figures.declaration),
       PRIMARY KEY (width_s, start_s)
     ) WITHOUT ROWID;
 

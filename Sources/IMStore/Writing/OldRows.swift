@@ -50,13 +50,13 @@ struct OldRows: ~Copyable {
           key: "start_s", where: " AND bucket.width_s = \(width)")
       } + [
         """
-        DELETE FROM bucket WHERE width_s IN (1, 10, 60) AND messages <= 0
+        DELETE FROM bucket WHERE width_s IN (1, 10, 60) AND \(Figures.isEmpty)
           AND start_s <= (SELECT time_us / 1000000 FROM message WHERE id = ?1)
         """,
         "UPDATE session SET last_message = NULL WHERE last_message <= ?1 AND id IN (\(gone("session")))",
         "DELETE FROM session_connection WHERE session IN (\(gone("session"))) "
-          + "AND (SELECT messages FROM session WHERE id = session_connection.session) <= 0",
-        "DELETE FROM session WHERE id IN (\(gone("session"))) AND messages <= 0",
+          + "AND (SELECT \(Figures.isEmpty) FROM session WHERE id = session_connection.session)",
+        "DELETE FROM session WHERE id IN (\(gone("session"))) AND \(Figures.isEmpty)",
         // By the connection's index: a message knows its connection and its time.
         """
         DELETE FROM problem WHERE id IN (SELECT p.id FROM message AS m
@@ -69,7 +69,7 @@ struct OldRows: ~Copyable {
           AND time_us <= (SELECT time_us FROM message WHERE id = ?1)
         """,
         """
-        DELETE FROM connection WHERE id IN (\(gone("connection"))) AND messages <= 0
+        DELETE FROM connection WHERE id IN (\(gone("connection"))) AND \(Figures.isEmpty)
           AND NOT EXISTS (SELECT 1 FROM problem WHERE problem.connection = connection.id)
         """,
         "DELETE FROM message_text WHERE id <= ?1",
@@ -83,17 +83,11 @@ struct OldRows: ~Copyable {
   private static func subtract(_ table: String, on place: String, key: String = "id", where condition: String = "")
     -> String
   {
-    let roundTrip = "iif(\(CountedMessage.karn()), rtt_us, NULL)"
-    let sums =
-      [("messages", "count(*)")] + Fate.allCases.map { ($0.name, "sum(fate = \($0.rawValue))") } + [
-        ("retries", "sum(retries)"), ("late", "sum((problems & \(ProblemKinds.late.rawValue)) <> 0)"),
-        ("rtt_count", "count(\(roundTrip))"),
-        ("rtt_sum_us", "ifnull(sum(\(roundTrip)), 0)"),
-      ]
+    let sums = Figures.sumsOfRows.map { ($0.column, $0.value) }
     let sets = sums.map { "\($0.0) = \(table).\($0.0) - old.\($0.0)" }.joined(separator: ", ")
     let columns = sums.map { "\($0.1) AS \($0.0)" }.joined(separator: ", ")
     return
-      "UPDATE \(table) SET \(sets) FROM (SELECT \(place) AS place, \(columns) FROM message WHERE id <= ?1 GROUP BY 1) AS old "
+      "UPDATE \(table) SET \(sets) FROM (SELECT \(place) AS place, \(columns) FROM message JOIN type ON type.id = message.type WHERE message.id <= ?1 GROUP BY 1) AS old "
       + "WHERE \(table).\(key) = old.place\(condition)"
   }
 

@@ -14,11 +14,13 @@ struct PeriodRows: ~Copyable {
   private struct Gathered {
     var figures = Figures()
     /// Round trips of the whole period, for percentiles.
-    var roundTrips = RTTHistogram()
+    var roundTrips = RTTByDirection()
     /// Whether figures wait to be written.
     var isFresh = false
   }
 
+  /// The percentiles of round trips that a period has, of each direction.
+  static let percents = [50, 95, 99]
   /// The lengths of periods, in seconds.
   static let widths: [Int64] = [1, 10, 60]
   /// Periods whose round trips are kept for their percentiles, at most: 2 to 5 KB each. Messages end up to a minute behind
@@ -34,7 +36,7 @@ struct PeriodRows: ~Copyable {
   private var upsert: Statement
 
   init(_ database: Connection) throws(StoreError) {
-    let percentiles = ["rtt_p50_us", "rtt_p95_us", "rtt_p99_us"]
+    let percentiles = Figures.percentiles(Self.percents)
     upsert = try database.prepare(
       Figures.upsert(
         "bucket", key: ["width_s", "start_s"], others: percentiles,
@@ -56,7 +58,8 @@ struct PeriodRows: ~Copyable {
       current[place].row.isFresh = true
       current[place].row.figures.count(sample, instead: old)
       if sample.roundTrip >= 0, old?.roundTrip ?? -1 < 0 {
-        current[place].row.roundTrips.record(microseconds: sample.roundTrip, bucket: sample.roundTripBucket)
+        current[place].row.roundTrips.record(
+          microseconds: sample.roundTrip, bucket: sample.roundTripBucket, sample.direction)
       }
     }
   }
@@ -84,15 +87,24 @@ struct PeriodRows: ~Copyable {
       let histogram = isKnown ? row.roundTrips : nil
       upsert.bind(1, key.width)
       upsert.bind(2, key.start)
-      upsert.bind(3, histogram?.percentile(50))
-      upsert.bind(4, histogram?.percentile(95))
-      upsert.bind(5, histogram?.percentile(99))
-      row.figures.bind(to: &upsert, behind: 5)
+      Self.bind(histogram, to: &upsert, behind: 2)
+      row.figures.bind(to: &upsert, behind: 2 + Int32(2 * Self.percents.count))
       try upsert.run()
       periods[key]?.figures = Figures()
       periods[key]?.isFresh = false
     }
     forget()
+  }
+
+  /// Binds the percentiles of both directions to the parameters behind `place`.
+  static func bind(_ trips: RTTByDirection?, to statement: inout Statement, behind place: Int32) {
+    var place = place
+    for way in 0...1 {
+      for percent in percents {
+        place += 1
+        statement.bind(place, trips?[way].percentile(Double(percent)))
+      }
+    }
   }
 
   private mutating func forget() {

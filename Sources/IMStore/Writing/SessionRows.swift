@@ -45,7 +45,7 @@ struct SessionRows: ~Copyable {
   /// Where in `gathered` a session is.
   private var places = NumberTable<UInt32>()
   /// Round trips of whole sessions, for percentiles, and where in them a session's are.
-  private var roundTrips: [RTTHistogram] = []
+  private var roundTrips: [RTTByDirection] = []
   private var roundTripPlaces = NumberTable<UInt32>()
   /// Names that sessions have got behind their first messages.
   private var lateNames: [UInt32: String] = [:]
@@ -62,8 +62,8 @@ struct SessionRows: ~Copyable {
       Figures.upsert(
         "session", key: ["id"],
         others: [
-          "name", "name_is_number", "profile", "connection", "begun_us", "connections", "last_message", "rtt_p95_us",
-        ],
+          "name", "name_is_number", "profile", "connection", "begun_us", "connections", "last_message",
+        ] + Figures.percentiles([95]),
         updates: [
           "name = ifnull(name, excluded.name)",
           // `begun_us` is here what it was before.
@@ -71,8 +71,7 @@ struct SessionRows: ~Copyable {
           "begun_us = max(begun_us, excluded.begun_us)",
           "connections = connections + excluded.connections",
           "last_message = max(ifnull(last_message, excluded.last_message), ifnull(excluded.last_message, last_message))",
-          "rtt_p95_us = excluded.rtt_p95_us",
-        ]), "write sessions")
+        ] + Figures.percentiles([95]).map { "\($0) = excluded.\($0)" }), "write sessions")
     let addConnection = try database.prepare(
       "INSERT OR IGNORE INTO session_connection VALUES (?1, ?2)", "write sessions")
     let addName = try database.prepare(
@@ -103,10 +102,11 @@ struct SessionRows: ~Copyable {
     if gathered[place].roundTrips == nil, roundTrips.count < limit {
       gathered[place].roundTrips = UInt32(truncatingIfNeeded: roundTrips.count)
       roundTripPlaces[session] = gathered[place].roundTrips
-      roundTrips.append(RTTHistogram())
+      roundTrips.append(RTTByDirection())
     }
     guard let known = gathered[place].roundTrips else { return }
-    roundTrips[Int(known)].record(microseconds: sample.roundTrip, bucket: sample.roundTripBucket)
+    roundTrips[Int(known)].record(
+      microseconds: sample.roundTrip, bucket: sample.roundTripBucket, sample.direction)
   }
 
   /// Counts a message whose row has changed, `instead` of what it was counted as before. The row of its session is there, or waits to
@@ -164,8 +164,10 @@ struct SessionRows: ~Copyable {
       upsert.bind(6, row.begunAt)
       upsert.bind(7, fresh)
       upsert.bind(8, row.lastMessage > 0 ? row.lastMessage : nil)
-      upsert.bind(9, row.roundTrips.flatMap { roundTrips[Int($0)].percentile(95) })
-      row.figures.bind(to: &upsert, behind: 9)
+      for way in 0...1 {
+        upsert.bind(9 + Int32(way), row.roundTrips.flatMap { roundTrips[Int($0)][way].percentile(95) })
+      }
+      row.figures.bind(to: &upsert, behind: 10)
       try upsert.run()
     }
     gathered.removeAll(keepingCapacity: true)

@@ -1,4 +1,5 @@
 import IMMetrics
+import IMWire
 
 /// Adds one store to another: `imdump index --append`.
 ///
@@ -189,7 +190,7 @@ package struct StoreMerge {
     sets["connection"] = "iif(\(isNewer), n.connection + \(connection), session.connection)"
     sets["connections"] = "session.connections + n.connections"
     sets["last_message"] = "ifnull(n.last_message + \(message), session.last_message)"
-    sets["rtt_p95_us"] = "ifnull(session.rtt_p95_us, n.rtt_p95_us)"
+    for column in Figures.percentiles([95]) { sets[column] = "ifnull(session.\(column), n.\(column))" }
     let list = sets.map { "\($0.key) = \($0.value)" }.sorted().joined(separator: ", ")
     try database.run(
       """
@@ -207,25 +208,36 @@ package struct StoreMerge {
 
   // MARK: Percentiles
 
-  private static let roundTrip = "rtt_us IS NOT NULL AND \(CountedMessage.karn())"
+  /// What a row of `message`, joined with `type`, has to be to have a round trip.
+  private static let hasRoundTrip =
+    "rtt_us IS NOT NULL AND type.role <> 'heartbeat' AND \(CountedMessage.karn())"
+  private static let messages = "main.message JOIN main.type ON type.id = message.type"
+
+  /// The direction of a number in `message.direction`.
+  private static func direction(_ number: Int64?) -> Direction { number == 1 ? .serverToClient : .clientToServer }
 
   /// Of sessions that both had. One without a percentile in both has none.
   private func findSessionPercentiles() throws(StoreError) {
     var known: [Int64] = []
+    let columns = Figures.percentiles([95])
+    let isKnown = columns.map { "\($0) IS NOT NULL" }.joined(separator: " OR ")
     var list = try database.prepare(
-      "SELECT id FROM main.session WHERE rtt_p95_us IS NOT NULL AND id IN (SELECT new FROM temp.session_map WHERE is_known)",
+      "SELECT id FROM main.session WHERE (\(isKnown)) AND id IN (SELECT new FROM temp.session_map WHERE is_known)",
       Self.attempt)
     while try list.step() { known.append(list.row.number(0) ?? 0) }
     var read = try database.prepare(
-      "SELECT rtt_us FROM main.message WHERE session = ?1 AND \(Self.roundTrip)", Self.attempt)
-    var set = try database.prepare("UPDATE main.session SET rtt_p95_us = ?2 WHERE id = ?1", Self.attempt)
+      "SELECT rtt_us, direction FROM \(Self.messages) WHERE session = ?1 AND \(Self.hasRoundTrip)", Self.attempt)
+    var set = try database.prepare(
+      "UPDATE main.session SET \(columns[0]) = ?2, \(columns[1]) = ?3 WHERE id = ?1", Self.attempt)
     for session in known {
-      var histogram = RTTHistogram()
+      var trips = RTTByDirection()
       read.bind(1, session)
-      while try read.step() { histogram.record(microseconds: read.row.microseconds(0) ?? 0) }
+      while try read.step() {
+        trips.record(microseconds: read.row.microseconds(0) ?? 0, Self.direction(read.row.number(1)))
+      }
       read.reset()
       set.bind(1, session)
-      set.bind(2, histogram.percentile(95))
+      for way in 0...1 { set.bind(2 + Int32(way), trips[way].percentile(95)) }
       try set.run()
     }
   }
@@ -246,32 +258,31 @@ package struct StoreMerge {
 
   /// Of periods that both had; beyond a limit they have none.
   private func findPercentiles(_ periods: [Period]) throws(StoreError) {
-    var histograms: [Period: RTTHistogram] = [:]
-    for period in periods.prefix(PeriodRows.limit) { histograms[period] = RTTHistogram() }
+    var histograms: [Period: RTTByDirection] = [:]
+    for period in periods.prefix(PeriodRows.limit) { histograms[period] = RTTByDirection() }
     if let first = histograms.keys.map(\.start).min(), let last = histograms.keys.map({ $0.start + $0.width }).max() {
       var read = try database.prepare(
-        "SELECT time_us, rtt_us FROM main.message WHERE time_us >= ?1 AND time_us < ?2 AND \(Self.roundTrip)",
+        "SELECT time_us, rtt_us, direction FROM \(Self.messages) WHERE time_us >= ?1 AND time_us < ?2 AND \(Self.hasRoundTrip)",
         Self.attempt)
       read.bind(1, first * 1_000_000)
       read.bind(2, last * 1_000_000)
       while try read.step() {
         let (time, roundTrip) = (read.row.microseconds(0) ?? 0, read.row.microseconds(1) ?? 0)
+        let direction = Self.direction(read.row.number(2))
         for width in PeriodRows.widths {
           let start = PeriodRows.floor(PeriodRows.floor(time, 1_000_000), width) * width
-          histograms[Period(width: width, start: start)]?.record(microseconds: roundTrip)
+          histograms[Period(width: width, start: start)]?.record(
+            microseconds: roundTrip, direction)
         }
       }
     }
+    let sets = Figures.percentiles(PeriodRows.percents).enumerated().map { "\($1) = ?\($0 + 3)" }
     var set = try database.prepare(
-      "UPDATE main.bucket SET rtt_p50_us = ?3, rtt_p95_us = ?4, rtt_p99_us = ?5 WHERE width_s = ?1 AND start_s = ?2",
-      Self.attempt)
+      "UPDATE main.bucket SET \(sets.joined(separator: ", ")) WHERE width_s = ?1 AND start_s = ?2", Self.attempt)
     for period in periods {
       set.bind(1, period.width)
       set.bind(2, period.start)
-      let histogram = histograms[period]
-      set.bind(3, histogram?.percentile(50))
-      set.bind(4, histogram?.percentile(95))
-      set.bind(5, histogram?.percentile(99))
+      PeriodRows.bind(histograms[period], to: &set, behind: 2)
       try set.run()
     }
   }

@@ -197,8 +197,9 @@ package final class StoreWriter {
   }
 
   private func write(_ message: borrowing StoredFacts, isTogether: Bool) throws(StoreError) {
-    let kinds = ProblemKinds(of: message.exchange, role: names.role(of: message.exchange))
-    let sample = Figures.Sample(message.exchange)
+    let role = names.role(of: message.exchange)
+    let kinds = ProblemKinds(of: message.exchange, role: role)
+    let sample = Figures.Sample(message.exchange, role: role)
     if message.isUpdate {
       if let old = try openMessages.counted(message.id)?.said { return try write(message, sample, kinds, over: old) }
       // Removed to make room, while its fate could still change.
@@ -231,13 +232,14 @@ package final class StoreWriter {
     // None where it was removed to make room.
     guard let (old, checksum, place) = try openMessages.counted(change.id) else { return }
     let exchange = change.exchange
+    let role = names.role(of: exchange)
     let new = CountedMessage(
-      old, change, ProblemKinds(of: exchange, role: names.role(of: exchange)),
+      old, change, ProblemKinds(of: exchange, role: role),
       status: try names.status(change.status, exchange.status),
       checksum: checksum)
     guard try openMessages.update(change.id, to: new, from: old) else { return }
     try self.change(exchange, place, from: old, to: new)
-    let sample = Figures.Sample(exchange), counted = Figures.Counted(old)
+    let sample = Figures.Sample(exchange, role: role), counted = Figures.Counted(old)
     sessions.count(change, sample, nameIsNumber: names.hasNumbers(exchange.plan), instead: counted)
     connections.count(place.connection, sample, instead: counted)
     periods.count(sample, instead: counted)

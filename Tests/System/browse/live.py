@@ -47,13 +47,20 @@ def sums(path):
     """What the sums say, and what the rows of messages add up to."""
     store = sqlite3.connect("file:%s?mode=ro" % path, uri=True, timeout=5)
     try:
-        figures = ["messages", "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unacknowledged",
-                   "unknown", "retries", "late", "rtt_count", "rtt_sum_us", "rtt_min_us", "rtt_max_us", "first_us"]
         fates = dict(store.execute("SELECT name, id FROM fate"))
-        added = ["count(*)"] + ["sum(fate = %d)" % fates[name] for name in figures[1:9]] + [
-            "sum(retries)", "sum((problems & 16) <> 0)", "sum(retries = 0 AND rtt_us IS NOT NULL)",
-            "ifnull(sum(CASE retries WHEN 0 THEN rtt_us END), 0)", "min(CASE retries WHEN 0 THEN rtt_us END)",
-            "max(CASE retries WHEN 0 THEN rtt_us END)", "min(time_us)"]
+        named = ["acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unacknowledged", "unknown"]
+        message = "role = 'message'"
+        added = ["sum(%s)" % message] + ["sum(%s AND fate = %d)" % (message, fates[name]) for name in named] + [
+            "sum(CASE WHEN %s THEN retries ELSE 0 END)" % message, "sum(%s AND (problems & 16) <> 0)" % message,
+            "sum(role = 'heartbeat')", "sum(role = 'heartbeat' AND fate IN (%d, %d))" % (fates["unanswered"], fates["damaged"]),
+            "sum(role NOT IN ('message', 'heartbeat'))"]
+        figures = ["messages"] + named + ["retries", "late", "heartbeats", "heartbeats_lost", "others"]
+        for way, name in enumerate(("c2s", "s2c")):
+            trip = "CASE WHEN direction = %d AND role <> 'heartbeat' AND retries = 0 THEN rtt_us END" % way
+            figures += ["rtt_%s_%s" % (name, end) for end in ("count", "sum_us", "min_us", "max_us")]
+            added += ["count(%s)" % trip, "ifnull(sum(%s), 0)" % trip, "min(%s)" % trip, "max(%s)" % trip]
+        figures.append("first_us")
+        added.append("min(time_us)")
         columns = ", ".join(figures)
         # One look at both: the writer goes on.
         store.execute("BEGIN")
@@ -62,10 +69,10 @@ def sums(path):
             "connection": store.execute("SELECT id, %s FROM connection ORDER BY 1" % columns).fetchall(),
             "bucket": store.execute("SELECT start_s, %s FROM bucket WHERE width_s = 10 ORDER BY 1" % columns).fetchall()}
         wanted = {
-            "session": store.execute("SELECT session, %s FROM message GROUP BY 1 ORDER BY 1" % ", ".join(added)).fetchall(),
-            "connection": store.execute("SELECT connection, %s FROM message GROUP BY 1 ORDER BY 1" % ", ".join(added)).fetchall(),
+            "session": store.execute("SELECT session, %s FROM message JOIN type ON type.id = message.type GROUP BY 1 ORDER BY 1" % ", ".join(added)).fetchall(),
+            "connection": store.execute("SELECT connection, %s FROM message JOIN type ON type.id = message.type GROUP BY 1 ORDER BY 1" % ", ".join(added)).fetchall(),
             "bucket": store.execute(
-                "SELECT time_us / 10000000 * 10, %s FROM message GROUP BY 1 ORDER BY 1" % ", ".join(added)).fetchall()}
+                "SELECT time_us / 10000000 * 10, %s FROM message JOIN type ON type.id = message.type GROUP BY 1 ORDER BY 1" % ", ".join(added)).fetchall()}
         problems = store.execute(
             "SELECT (SELECT count(*) FROM problem WHERE message IS NOT NULL), (SELECT sum((problems & 1) + (problems >> 1 & 1) "
             "+ (problems >> 2 & 1) + (problems >> 3 & 1) + (problems >> 4 & 1) + (problems >> 5 & 1) + (problems >> 6 & 1)) FROM message)"

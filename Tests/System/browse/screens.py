@@ -301,7 +301,7 @@ def check_commands(bench):
     terminal.wait("^ :sort")
     terminal.type("fail")
     terminal.press("Tab", "Enter")
-    terminal.wait("by failed")
+    terminal.wait("by lost")
     terminal.type(":")
     terminal.press("Tab")
     terminal.wait("sessions messages problems ladder")

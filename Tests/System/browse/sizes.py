@@ -12,8 +12,8 @@ def check_sizes(bench):
             return len(lines) >= height and lines[height - 1].rstrip().endswith("quit") and "3 of 3" in lines[height - 2]
         fits.__doc__ = "a screen of %dx%d" % (width, height)
         lines = terminal.wait(fits)
-        assert "49147" in lines[3] and " 34" in lines[3], lines[3]
-        assert ("server" in lines[2]) == (width >= 120), lines[2]
+        assert "49147" in lines[3] and " 15" in lines[3], lines[3]
+        assert ("server" in lines[2]) == (width >= 150), lines[2]
 
 
 def check_messages_fit(bench):

@@ -13,7 +13,7 @@ def check_new_rows_are_noticed(bench):
     other.execute("UPDATE info SET value = 0 WHERE key = 'whole'")
     other.commit()
     terminal = bench.terminal(path, width=100)
-    terminal.wait("3 sessions  120 messages")
+    terminal.wait("3 sessions  51 messages")
     terminal.press("a")
     terminal.wait("messages of all sessions")
     last = other.execute("SELECT max(id) FROM message").fetchone()[0]

@@ -50,7 +50,7 @@ def check(binary, space, folder, report, is_long):
             continue
         os.waitpid(net.send(space.near, sent), 0)
         # Fates are final a minute after a message's last copy, by the time of other packets; and the writer has a second's patience.
-        sums = "SELECT count(*), (SELECT sum(messages) FROM session), (SELECT sum(messages) FROM bucket WHERE width_s = 60) FROM message"
+        sums = "SELECT count(*), (SELECT sum(messages + heartbeats + others) FROM session), (SELECT sum(messages + heartbeats + others) FROM bucket WHERE width_s = 60) FROM message"
         row = until(120, lambda: stored(space, path, sums))
         report.check("messages are there while it is written, and in the sums", bool(row) and row[0] == row[1] == row[2], row,
                      run.told())
@@ -103,5 +103,5 @@ def check(binary, space, folder, report, is_long):
         run.stop(signal.SIGINT)
         sizes = {name: os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder) if name.startswith("small.db")}
         report.check("keeps to it", run.status == 0 and sum(sizes.values()) < 1 << 20, (run.said, sizes))
-        rows = ask(path, "SELECT count(*), (SELECT sum(messages) FROM session) FROM message")
+        rows = ask(path, "SELECT count(*), (SELECT sum(messages + heartbeats + others) FROM session) FROM message")
         report.check("and its sums are those of its rows", bool(rows) and rows[0] > 0 and rows[0] == rows[1], rows)

@@ -46,6 +46,14 @@ extension PageSink {
         name: name(of: $0.key) ?? "that of connection #\($0.value.serial)", lost: $0.value.lost)
     }
     model.affectedCount = UInt64(bySession.count)
+    let first = sum.losses.sorted { ($0.at, $0.id) < ($1.at, $1.id) }.prefix(ReportModel.maximumLost)
+    let types = namesOfTypes
+    model.lost = first.map { loss in
+      let key = ReportBucket.key(plan: loss.exchange.plan, kind: loss.exchange.kind)
+      return ReportModel.LostMessage(
+        loss.exchange, type: types[key] ?? "type \(loss.exchange.kind)", session: name(of: loss.session))
+    }
+    model.lostLeftOut = UInt64(sum.losses.count - first.count) + sum.furtherLosses
     model.hasMoreAffected = sum.furtherLosses > 0
     model.sessionCount = max(sessionCount, model.affectedCount)
     model.hasMoreSessions = hasMoreSessions

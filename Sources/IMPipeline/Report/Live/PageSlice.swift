@@ -11,6 +11,8 @@ struct PageSlice {
     var id: UInt32
     var at: Timestamp
     var session: UInt32, serial: UInt32
+    /// The message.
+    var exchange: Exchange
   }
 
   /// At most so many lost messages are kept one by one.
@@ -44,7 +46,9 @@ struct PageSlice {
     guard role == .message else { return }
     if losses.count < Self.maximumLosses {
       losses.append(
-        Loss(id: exchange.id, at: exchange.firstAt, session: exchange.session, serial: exchange.connection))
+        Loss(
+          id: exchange.id, at: exchange.firstAt, session: exchange.session, serial: exchange.connection,
+          exchange: exchange))
     } else {
       furtherLosses += 1
     }

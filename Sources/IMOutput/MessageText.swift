@@ -1,0 +1,91 @@
+package import IMEngine
+package import IMFields
+import IMWire
+
+/// What a message says, and to whom, by its named fields. What the profile hides is in neither.
+package enum MessageText {
+  /// Fields that name a receiver or a topic, the first of them that a message has.
+  private static let destinations = [
+    "resolved_topic", "topic", "room_id", "group", "destination", "destinations", "to",
+  ]
+  /// Parts of the names of fields with what users write that is no text of a message.
+  private static let addresses = ["topic", "subscription", "properties", "correlation", "will_"]
+  /// Texts of one message that are shown, at most.
+  private static let limit = 8
+
+  /// The text; `nil` where the message has none, or none that is text: the caller shows its bytes, or says how many there are.
+  package static func text(of fields: [NamedField], _ plan: ProtocolPlan) -> String? {
+    guard let names = plan.fields else { return nil }
+    // A profile that decodes bytes to a text has both: then the text counts.
+    for type in [FieldType.text, .bytes] {
+      var texts: [String] = []
+      for (id, info) in names.fields.enumerated() where info.type == type && isText(info) && !names.hides(id) {
+        for field in fields.values(of: id) where texts.count < limit {
+          if let text = text(field.value), !text.isEmpty { texts.append(text) }
+        }
+      }
+      if !texts.isEmpty { return texts.joined(separator: "; ") }
+    }
+    return nil
+  }
+
+  /// The topic or the receiver; `nil` where the message names none.
+  package static func destination(of fields: [NamedField], _ plan: ProtocolPlan) -> String? {
+    guard let names = plan.fields else { return nil }
+    for name in destinations {
+      guard let id = names.fields.firstIndex(where: { $0.name == name }), names.fields[id].isShown, !names.hides(id)
+      else { continue }
+      for field in fields.values(of: id) {
+        if let text = text(field.value) ?? number(field.value), !text.isEmpty { return text }
+      }
+    }
+    return nil
+  }
+
+  private static func isText(_ info: FieldInfo) -> Bool {
+    guard info.isShown, info.sensitivity == .payload, info.type == .text || info.type == .bytes else { return false }
+    return !addresses.contains { contains(info.name, $0) }
+  }
+
+  private static func contains(_ text: String, _ part: String) -> Bool {
+    let (text, part) = (Array(text.utf8), Array(part.utf8))
+    guard text.count >= part.count else { return false }
+    return (0...text.count - part.count).contains { text[$0..<$0 + part.count].elementsEqual(part) }
+  }
+
+  /// A text, or bytes that are one: UTF-8 without control characters but tabs and line ends.
+  private static func text(_ value: FieldValue) -> String? {
+    switch value {
+    case .text(let text): return text
+    case .bytes(let bytes):
+      guard let text = String(validating: bytes, as: UTF8.self),
+        text.unicodeScalars.allSatisfy({ $0.value >= 32 && $0.value != 127 || [9, 10, 13].contains($0.value) })
+      else { return nil }
+      return text
+    default: return nil
+    }
+  }
+
+  private static func number(_ value: FieldValue) -> String? {
+    if case .unsigned(let number) = value { return "\(number)" }
+    return nil
+  }
+}
+
+/// What is shown of a message besides its line, made of its first copy.
+package final class MessageDetails: Sendable {
+  /// Lines beneath the message's, as `FrameTextWriter` writes them.
+  package let lines: [UInt8]
+  /// What the message says; `nil` where it says nothing that is text.
+  package let text: String?
+  /// To whom or to what topic; `nil` where it names none.
+  package let destination: String?
+
+  /// Details of their parts.
+  package init(lines: [UInt8] = [], text: String? = nil, destination: String? = nil) {
+    (self.lines, self.text, self.destination) = (lines, text, destination)
+  }
+
+  /// About how many bytes of memory they take.
+  var byteCount: Int { 64 + lines.count + (text?.utf8.count ?? 0) + (destination?.utf8.count ?? 0) }
+}

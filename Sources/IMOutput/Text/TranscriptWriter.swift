@@ -1,0 +1,92 @@
+package import IMEngine
+import IMWire
+
+/// One message as a line of a conversation: when, who, to whom or to what topic, what, and what became of it.
+///
+///     08:53:23.259 44782 > server: 你好，到地铁站了吗？  [answered after 26.4 ms]
+///     08:53:24.102 server > 47786 (chat/zhang): on my way  [lost: the client's TCP received it, no answer was sent]
+package struct TranscriptWriter {
+  private let style: TextStyle
+  private var times: TimeText
+
+  /// A writer.
+  package init(style: TextStyle) {
+    self.style = style
+    times = TimeText(style)
+  }
+
+  /// Appends one line.
+  package mutating func write(_ record: MessageRecord, _ exchange: Exchange, to out: inout ByteWriter) {
+    times.write(exchange.firstAt, to: &out)
+    let isFromClient = record.direction == .clientToServer
+    let client = record.session ?? "\(record.connection.client)"
+    let destination = record.details?.destination
+    if isFromClient {
+      wire(client, to: &out)
+      out.literal(" > ")
+      wire(destination ?? "server", to: &out)
+    } else {
+      out.literal("server > ")
+      wire(client, to: &out)
+      if let destination {
+        out.literal(" (")
+        wire(destination, to: &out)
+        out.literal(")")
+      }
+    }
+    out.literal(": ")
+    if let text = record.details?.text {
+      wire(text, limit: 4_096, to: &out)
+    } else {
+      out.text("(\(record.type), \(count(UInt64(record.bodyCount), "byte")))")
+    }
+    fate(record, exchange, to: &out)
+    out.literal("\n")
+  }
+
+  private func fate(_ record: MessageRecord, _ exchange: Exchange, to out: inout ByteWriter) {
+    let text = words(record, exchange)
+    guard !text.isEmpty else { return }
+    out.literal("  ")
+    let isBad = [.unanswered, .damaged, .rejected].contains(exchange.fate)
+    let isAmber = exchange.fate == .ackedAfterRetry || exchange.fate == .pending || exchange.fate == .unknown
+    if style.isColoured { out.text(isBad ? "\u{1b}[31m" : isAmber ? "\u{1b}[33m" : "\u{1b}[2m") }
+    out.text("[\(text)]")
+    if style.isColoured { out.literal("\u{1b}[0m") }
+  }
+
+  /// What became of it, in words; empty where it asks for no answer.
+  private func words(_ record: MessageRecord, _ exchange: Exchange) -> String {
+    let receiver = record.direction == .clientToServer ? "server" : "client"
+    let retries =
+      exchange.repeats == 0 ? "" : ", \(exchange.repeats) \(exchange.repeats == 1 ? "retry" : "retries")"
+    let latency = exchange.latency.map { " after \(Words.length($0.microseconds))" } ?? ""
+    switch exchange.fate {
+    case .acked, .ackedAfterRetry:
+      return "answered\(latency)\(retries)" + (exchange.flags.contains(.late) ? ", late" : "")
+    case .rejected:
+      let status = record.status.map { status in
+        ": \(status.number)" + (record.statusName.map { " \($0)" } ?? "")
+      }
+      return "rejected\(latency)\(status ?? "")"
+    case .damaged: return "lost: no copy arrived undamaged"
+    case .unanswered:
+      let why =
+        switch exchange.cause {
+        case .peer?: "the \(receiver)'s TCP received it, no answer was sent"
+        case .network?: "the \(receiver)'s TCP never acknowledged it"
+        case let cause?: cause.name
+        case nil: "no answer"
+        }
+      return "lost: \(why)\(retries)"
+    case .pending: return "pending: no answer by the end"
+    case .unknown: return "unknown: the capture lacks bytes in which the answer may be"
+    case .unacknowledged: return ""
+    }
+  }
+
+  private func wire(_ text: String, limit: Int = 64, to out: inout ByteWriter) {
+    var text = text
+    text.withUTF8 { out.terminal(UnsafeRawBufferPointer($0), limit: limit) }
+  }
+}

@@ -1,0 +1,85 @@
+import IMEngine
+import IMFields
+import IMMetrics
+package import IMOutput
+import IMWire
+
+/// Counts messages by group: `imdump messages --by` and `imdump stats --by`. `top` is how many groups are printed, the worst
+/// ones; `nil` for all.
+package func runGroups(
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, isJSON: Bool, time: TimeStyle,
+  grouping: MessageGrouping, top: Int?, choice: MessageChoice, filter: String?
+) throws(UsageError) -> ExitStatus {
+  // An eighth is for the figures of the groups.
+  var decode = decode
+  decode.memory -= decode.memory / 8
+  let run = try Run(input: input, decode: decode, report: report)
+  if grouping == .owner, !run.isLive {
+    throw UsageError(message: "--by owner: who has a connection is known of this host's sockets, live only")
+  }
+  let output = Output.standard()
+  let namer = try GroupNamer(run, grouping)
+  var book = GroupBook(limit: min(100_000, decode.memory >> 12))
+  let (driver, sink) = try run.messages(choice, filter, keeping: namer.field) { record, exchange in
+    guard grouping != .session else {
+      book.count(
+        exchange, role: record.role, on: record.connection, name: record.session,
+        nameIsNumber: record.sessionIsNumber)
+      return
+    }
+    guard let name = namer.name(record, exchange) else { return }
+    book.count(exchange, role: record.role, on: record.connection, group: name)
+  }
+  let errors = run.lead(driver)
+  sink.end()
+  var out = ByteWriter()
+  GroupWriter(
+    plans: run.plans, grouping: grouping, limit: top ?? .max, isJSON: isJSON, time: time, zone: .local,
+    width: output.terminalWidth
+  ).write(book, to: &out) { output.drain(&$0) }
+  output.drain(&out)
+  if let others = book.others, !report.isQuiet {
+    complain(
+      "more than \(count(UInt64(book.groups.count), grouping.rawValue)); "
+        + "\(count(others.exchanges, "exchange")) of the rest are counted as others")
+  }
+  return run.conclude(driver, errors, output)
+}
+
+/// Names the group of a message.
+struct GroupNamer {
+  /// The named field that the groups are made of; `nil` for none.
+  let field: String?
+  private let grouping: MessageGrouping
+  private let plans: [ProtocolPlan]
+
+  init(_ run: Run, _ grouping: MessageGrouping) throws(UsageError) {
+    self.grouping = grouping
+    plans = run.plans
+    field = grouping == .topic ? "topic" : nil
+    if let field, !run.hasField(field) {
+      throw UsageError(message: "--by \(grouping.rawValue): no profile here has a field '\(field)'")
+    }
+  }
+
+  /// The name; `nil` where the message has none: one without a topic or a status is in no group.
+  func name(_ record: MessageRecord, _ exchange: Exchange) -> String? {
+    switch grouping {
+    case .client: "\(record.connection.client.address)"
+    case .server: "\(record.connection.server)"
+    case .direction: record.direction.shortName
+    case .type: plans.count > 1 ? "\(plans[Int(exchange.plan)].name) \(record.type)" : record.type
+    case .session: record.session
+    case .owner: record.owner.map { "\($0)" }
+    case .status:
+      record.status.map { status in record.statusName.map { "\(status.number) \($0)" } ?? "\(status.number)" }
+    case .topic:
+      record.fields.first.flatMap { Self.text($0.value) }
+    }
+  }
+
+  private static func text(_ value: FieldValue) -> String? {
+    if case .text(let text) = value { return text }
+    return nil
+  }
+}

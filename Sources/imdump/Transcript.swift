@@ -1,0 +1,42 @@
+import IMCommandLine
+import IMOutput
+import IMPipeline
+
+/// `imdump transcript`: what was said.
+struct Transcript: Subcommand {
+  static var about: About {
+    About(
+      "transcript", "What was said: who, when, to whom or what topic, the text, and what became of it.",
+      usage: [
+        "imdump transcript <file> ... [<options>] [<expression> ...]",
+        "imdump transcript -i <interface> [<options>] [<expression> ...]",
+      ],
+      discussion: "The text is that of users. What a profile hides is not shown.")
+  }
+
+  var source = LiveSource()
+  var decode = DecodeOptions()
+  var speech = SpeechOptions()
+  var style = TextStyle()
+  var options = TranscriptOptions()
+
+  static var table: [Option<Self>] {
+    [
+      .list("--session <name>", \.options.sessions, "Messages of this session. Repeatable."),
+      .list(
+        "--topic <topic>", \.options.topics,
+        "Messages to this topic or receiver; + is one level of a topic, # all that follow. Repeatable."),
+      .value(
+        "-Y <filter>", \.options.filter, "Only messages that match this filter; see imdump-filter(7).",
+        completing: .words(messageFieldNames)),
+      .group(\.source), .group(\.decode), .group(\.speech), .group(\.style),
+      .list("<file> ...", \.source.source.operands, captureFilesOrFilter),
+    ]
+  }
+
+  func perform() throws(UsageError) -> ExitStatus {
+    try runTranscript(
+      input: source.filesOrInterface(), decode: decode, report: speech.report, style: speech.spoken(style),
+      options: options)
+  }
+}
