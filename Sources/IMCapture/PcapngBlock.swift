@@ -37,6 +37,22 @@ struct PcapngBlock {
   ) {
     let first = Int(record.offset), count = Int(record.capturedLength)
     let time = UInt64(max(0, record.timestamp.nanoseconds))
+    guard comment != nil else {
+      let padding = -count & 3
+      let length = UInt32(truncatingIfNeeded: 32 + count + padding)
+      let head: InlineArray<7, UInt32> = [
+        6, length, interface, UInt32(truncatingIfNeeded: time >> 32), UInt32(truncatingIfNeeded: time),
+        record.capturedLength, record.originalLength,
+      ]
+      let tail: InlineArray<2, UInt32> = [0, length]
+      withUnsafeBytes(of: head) { out.append(contentsOf: $0) }
+      bytes.extracting(first..<first + count).withUnsafeBytes { out.append(contentsOf: $0) }
+      // What fills up the last word, and the length again.
+      withUnsafeBytes(of: tail) {
+        out.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[(4 - padding)...]))
+      }
+      return
+    }
     out += block(6) { body in
       body.word(interface)
       body.word(UInt32(truncatingIfNeeded: time >> 32))

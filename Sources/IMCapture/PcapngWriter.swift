@@ -18,8 +18,10 @@ package final class PcapngWriter {
   private let path: String
   private let descriptor: Int32
   private let isOwned: Bool
-  private var buffer: [UInt8] = []
-  private var lanes: [Lane: UInt32] = [:]
+  @exclusivity(unchecked) private var buffer: [UInt8] = []
+  @exclusivity(unchecked) private var lanes: [Lane: UInt32] = [:]
+  /// The interface of the last packet, and its index.
+  @exclusivity(unchecked) private var last: (lane: Lane, index: UInt32)?
   private var isClosed = false
 
   /// Writes to an open descriptor. `name` is the file's in messages, `application` what the file says has written it.
@@ -27,6 +29,7 @@ package final class PcapngWriter {
     path = name
     self.descriptor = descriptor
     self.isOwned = isOwned
+    buffer.reserveCapacity(2 * Self.bufferSize)
     buffer += PcapngBlock.section(application)
   }
 
@@ -39,7 +42,7 @@ package final class PcapngWriter {
   package func write(
     _ record: PacketRecord, _ bytes: RawSpan, interface: String? = nil, comment: String? = nil
   ) throws(CaptureError) {
-    let lane = lane(Lane(linkType: record.linkType, name: interface ?? ""))
+    let lane = index(of: Lane(linkType: record.linkType, name: interface ?? ""))
     PcapngBlock.packet(record, bytes, lane, comment, to: &buffer)
     if buffer.count >= Self.bufferSize { try flush() }
   }
@@ -65,7 +68,16 @@ package final class PcapngWriter {
     if isOwned, Glibc.close(descriptor) != 0, Glibc.errno != EINTR { throw .system(path, "close", Glibc.errno) }
   }
 
-  private func lane(_ lane: Lane) -> UInt32 {
+  @inline(__always)
+  private func index(of lane: Lane) -> UInt32 {
+    if let last, last.lane == lane { return last.index }
+    let index = find(lane)
+    last = (lane, index)
+    return index
+  }
+
+  @inline(never)
+  private func find(_ lane: Lane) -> UInt32 {
     if let known = lanes[lane] { return known }
     let index = UInt32(lanes.count)
     lanes[lane] = index

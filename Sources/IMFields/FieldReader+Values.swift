@@ -102,13 +102,17 @@ extension FieldReader {
 
   /// What a mark says of a value.
   private func markForm(_ step: ValueStep, _ range: Range<Int>) -> FieldMark.Form {
+    guard case .text(.field(let field, let encodings)) = step.form else { return Self.fixedForm(step) }
+    return encodings[value(field)?.number ?? 0].map { .text($0) } ?? .bytes
+  }
+
+  /// What a mark says of a value whose encoding no other value tells.
+  static func fixedForm(_ step: ValueStep) -> FieldMark.Form {
     switch step.form {
     case .unsigned, .signed, .signMagnitude: return step.littleEndian ? .littleEndian : .number
     case .flag, .present, .varint: return .structure
     case .text(.fixed(let encoding)): return .text(encoding)
-    case .text(.field(let field, let encodings)):
-      return encodings[value(field)?.number ?? 0].map { .text($0) } ?? .bytes
-    case .bytes: return .bytes
+    case .text(.field), .bytes: return .bytes
     case .bcd: return .digits
     case .bcdTime, .time1900: return .time
     case .ipv4: return .address(family: 0)

@@ -23,7 +23,7 @@ package final class CaptureFingerprint: EngineSink {
   package private(set) var count: UInt64 = 0
   @exclusivity(unchecked) private var buckets = [Bucket](repeating: Bucket(), count: CaptureFingerprint.bucketCount)
   /// What was seen so far of messages whose fates are not final, by their exchanges.
-  @exclusivity(unchecked) private var hashes = NumberTable<UInt64>()
+  @exclusivity(unchecked) private var hashes = ExchangeHashes()
   /// The statuses that answers gave, by their numbers.
   @exclusivity(unchecked) private var statuses: [UInt64] = [0]
   @exclusivity(unchecked) private var marks = GapMarks()
@@ -35,11 +35,11 @@ package final class CaptureFingerprint: EngineSink {
   package init() {}
 
   /// Nothing more is told of the capture.
-  package func end() { hashes = NumberTable() }
+  package func end() { hashes = ExchangeHashes() }
 
   /// What is told from here on is the other capture.
   package func beginOther() {
-    hashes = NumberTable()
+    hashes = ExchangeHashes()
     (statuses, marks, isNearGap, sign) = ([0], GapMarks(), false, -1)
   }
 

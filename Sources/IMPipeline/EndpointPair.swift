@@ -13,6 +13,24 @@ struct EndpointPair: Hashable, Comparable {
   /// Whether `end` is the lower one of both.
   func begins(with end: Endpoint) -> Bool { lower == end }
 
+  /// A hash of both ends, which `seed` keeps senders from choosing so that many are the same.
+  @inline(__always)
+  func hash(_ seed: UInt64) -> UInt64 {
+    let ports = UInt64(lower.port) << 32 | UInt64(upper.port) << 8 | (lower.address.isIPv6 ? 1 : 0)
+    var hash = Self.mix(lower.address.low ^ seed, ports)
+    hash = Self.mix(upper.address.low ^ hash, seed)
+    guard lower.address.isIPv6 || upper.address.isIPv6 else { return hash }
+    hash = Self.mix(lower.address.high ^ hash, seed)
+    return Self.mix(upper.address.high ^ hash, seed)
+  }
+
+  /// A multiply and fold of 128 bits.
+  @inline(__always)
+  private static func mix(_ a: UInt64, _ b: UInt64) -> UInt64 {
+    let wide = (a ^ 0xa076_1d64_78bd_642f).multipliedFullWidth(by: b ^ 0xe703_7ed1_a0b4_28db)
+    return wide.high ^ wide.low
+  }
+
   static func < (a: EndpointPair, b: EndpointPair) -> Bool {
     a.lower == b.lower ? isLess(a.upper, b.upper) : isLess(a.lower, b.lower)
   }

@@ -9,14 +9,29 @@ package struct AddressPseudonyms: Sendable {
   private var known: [IPAddress: IPAddress] = [:]
   /// The addresses asked for last, by some bits of theirs: a packet asks for two.
   private var recent: [(address: IPAddress, pseudonym: IPAddress)?]
-  private var recentLinks: [(address: UInt64, pseudonym: [UInt8])?]
-  private static let recentCount = 1_024, recentLinkCount = 64
+  /// Those of link layers by a number that their bytes and their count make; 0 for none.
+  private var recentLinks: [(address: UInt64, pseudonym: UInt64)]
+  /// Addresses of IPv4 in the upper half, pseudonyms in the lower; 0 for none.
+  private var recentV4: [UInt64]
+  private static let recentCount = 1_024, recentLinkCount = 64, recentV4Count = 4_096
 
   /// Addresses by the key of `names`.
   package init(_ names: Pseudonyms) {
     self.names = names
     recent = Array(repeating: nil, count: Self.recentCount)
-    recentLinks = Array(repeating: nil, count: Self.recentLinkCount)
+    recentLinks = Array(repeating: (0, 0), count: Self.recentLinkCount)
+    recentV4 = Array(repeating: 0, count: Self.recentV4Count)
+  }
+
+  /// What stands for an address of IPv4.
+  @inline(__always)
+  mutating func pseudonym(v4 address: UInt32) -> UInt32 {
+    let place = Int((address &* 0x9e37_79b1) >> 20) & (Self.recentV4Count - 1)
+    let found = recentV4[place]
+    if found >> 32 == UInt64(address), found != 0 { return UInt32(truncatingIfNeeded: found) }
+    let made = UInt32(truncatingIfNeeded: pseudonym(IPAddress(v4: address)).low)
+    recentV4[place] = UInt64(address) << 32 | UInt64(made)
+    return made
   }
 
   /// What stands for `address`. Addresses of nobody stay: all zeros, all ones.
@@ -65,13 +80,27 @@ package struct AddressPseudonyms: Sendable {
   /// What stands for an address of a link layer: one that somebody has made up, as its second bit says; groups stay groups, and all
   /// ones and all zeros what they are.
   package mutating func link(_ bytes: [UInt8]) -> [UInt8] {
-    guard bytes.count <= 8 else { return makeLink(bytes) }
+    guard bytes.count < 8 else { return makeLink(bytes) }
+    let address = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    let made = link(address, count: bytes.count)
+    return bytes.indices.map { UInt8(truncatingIfNeeded: made >> UInt64(8 * (bytes.count - 1 - $0))) }
+  }
+
+  /// The same for an address of `count` bytes, at most seven, as a number.
+  @inline(__always)
+  mutating func link(_ number: UInt64, count: Int) -> UInt64 {
     // Those of fewer bytes are kept apart.
-    let address = bytes.reduce(UInt64(bytes.count)) { $0 << 8 | UInt64($1) }
+    let address = number | UInt64(count) << 56
     let place = Int(truncatingIfNeeded: (address &* 0x9e37_79b9_7f4a_7c15) >> 40) & (Self.recentLinkCount - 1)
-    if bytes.count < 8, let (old, found) = recentLinks[place], old == address { return found }
-    let made = makeLink(bytes)
-    if bytes.count < 8 { recentLinks[place] = (address, made) }
+    if recentLinks[place].address == address { return recentLinks[place].pseudonym }
+    return makeLink(address, count, place)
+  }
+
+  @inline(never)
+  private mutating func makeLink(_ address: UInt64, _ count: Int, _ place: Int) -> UInt64 {
+    let bytes = (0..<count).map { UInt8(truncatingIfNeeded: address >> UInt64(8 * (count - 1 - $0))) }
+    let made = makeLink(bytes).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    recentLinks[place] = (address, made)
     return made
   }
 

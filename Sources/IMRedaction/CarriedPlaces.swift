@@ -1,7 +1,7 @@
 import IMEngine
 
 /// Where the stream that WebSocket frames carry stands on the wire.
-struct CarriedPlaces {
+final class CarriedPlaces {
   /// Payload of one frame.
   struct Piece {
     /// Its place in the stream that is carried, and on the wire.
@@ -31,6 +31,9 @@ struct CarriedPlaces {
   /// The new bytes of the stream that is carried, as far as messages are compressed: with shapes, and without.
   private var new = StreamPatches(), plain = StreamPatches()
 
+  /// Nothing is carried yet.
+  init() {}
+
   /// Whether messages are compressed.
   var isPacked: Bool { !messages.isEmpty || !packed.isEmpty }
 
@@ -40,16 +43,16 @@ struct CarriedPlaces {
       + (packed.count + pieces.count) * MemoryLayout<Piece>.stride
   }
 
-  mutating func add(_ piece: Piece) {
+  func add(_ piece: Piece) {
     pieces.append(piece)
     end = piece.inner + UInt64(piece.count)
   }
 
   /// Adds a piece of a compressed message.
-  mutating func add(packed piece: Piece) { packed.append(piece) }
+  func add(packed piece: Piece) { packed.append(piece) }
 
   /// Ends a compressed message, which says what stands in front of `inner` of the stream that is carried.
-  mutating func endMessage(at inner: UInt64, keepsWindow: Bool) {
+  func endMessage(at inner: UInt64, keepsWindow: Bool) {
     messages.append(Message(inner: end..<max(end, inner), pieces: packed, keepsWindow: keepsWindow))
     packed = []
     end = max(end, inner)
@@ -57,7 +60,7 @@ struct CarriedPlaces {
 
   /// Gives the masked bytes that stand for compressed messages, with their places on the wire. Gives how many of them are gone,
   /// since what stands for them would have had another length.
-  mutating func pack(_ body: ([UInt8], UInt64) -> Void) -> UInt64 {
+  func pack(_ body: ([UInt8], UInt64) -> Void) -> UInt64 {
     new.finish()
     plain.finish()
     var history: [UInt8] = []
@@ -66,7 +69,8 @@ struct CarriedPlaces {
       let count = message.pieces.reduce(0) { $0 + $1.count }
       let none = [UInt8](repeating: 0, count: message.inner.count)
       var made: [UInt8]?
-      for content in [new, plain].map({ $0.apply(to: none, at: Int64(message.inner.lowerBound)) }) where made == nil {
+      let start = Int64(message.inner.lowerBound)
+      for content in [new.apply(to: none, at: start), plain.apply(to: none, at: start)] where made == nil {
         made = FittingDeflater.message(content, count: count, history: history[...])
         if made != nil { history = Array((history + content).suffix(FittingDeflater.window)) }
       }
@@ -90,7 +94,7 @@ struct CarriedPlaces {
 
   /// Gives the masked bytes for `new`, which stand at `offset` of the stream that is carried, with their places on the wire. What
   /// is in front of it is not asked for again.
-  mutating func place(_ new: [UInt8], plain: [UInt8]?, at offset: UInt64) -> [(bytes: [UInt8], wire: UInt64)] {
+  func place(_ new: [UInt8], plain: [UInt8]?, at offset: UInt64) -> [(bytes: [UInt8], wire: UInt64)] {
     var made: [(bytes: [UInt8], wire: UInt64)] = []
     if let plain {
       self.new.put(new, at: offset)

@@ -61,6 +61,85 @@ enum CharacterShape {
     }
   }
 
+  // MARK: In place
+
+  /// Eight bytes of the same value.
+  private static let ones: UInt64 = 0x0101_0101_0101_0101
+  /// The highest bit of each of eight bytes.
+  private static let highs: UInt64 = 0x8080_8080_8080_8080
+
+  /// Replaces a text in UTF-8.
+  static func replace(text bytes: UnsafeMutableRawBufferPointer) {
+    let count = bytes.count
+    var i = 0
+    while count &- i >= 8 {
+      let word = bytes.loadUnaligned(fromByteOffset: i, as: UInt64.self)
+      guard word & highs == 0 else { return replace(rest: bytes, from: i) }
+      bytes.storeBytes(of: shape(of: word), toByteOffset: i, as: UInt64.self)
+      i &+= 8
+    }
+    while i < count {
+      guard bytes[i] < 0x80 else { return replace(rest: bytes, from: i) }
+      bytes[i] = UInt8(truncatingIfNeeded: shape(of: UInt64(bytes[i])))
+      i &+= 1
+    }
+  }
+
+  /// Replaces bytes of which nobody knows what they are.
+  static func replace(anything bytes: UnsafeMutableRawBufferPointer) {
+    let count = bytes.count
+    var i = 0
+    while count &- i >= 8 {
+      let word = bytes.loadUnaligned(fromByteOffset: i, as: UInt64.self)
+      guard isPrintable(word) else { return replace(mixed: bytes) }
+      i &+= 8
+    }
+    while i < count {
+      guard isPrintable(UInt64(bytes[i]) | 0x2020_2020_2020_2000) else { return replace(mixed: bytes) }
+      i &+= 1
+    }
+    replace(text: bytes)
+  }
+
+  /// The same of bytes that are not all printable characters of ASCII.
+  @inline(never)
+  private static func replace(mixed bytes: UnsafeMutableRawBufferPointer) {
+    let isText = bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7f || (0x09...0x0d).contains($0) }
+    guard isText, String(validating: bytes, as: UTF8.self) != nil else {
+      bytes.initializeMemory(as: UInt8.self, repeating: byte)
+      return
+    }
+    replace(text: bytes)
+  }
+
+  /// Replaces a text in UTF-8 from one of its characters on.
+  @inline(never)
+  private static func replace(rest bytes: UnsafeMutableRawBufferPointer, from first: Int) {
+    let made = text(Array(bytes[first...]), .utf8)
+    for (offset, byte) in made.prefix(bytes.count - first).enumerated() { bytes[first + offset] = byte }
+  }
+
+  /// The highest bit of each of eight bytes, all below 0x80, that are from `low` to `high`.
+  @inline(__always)
+  private static func within(_ word: UInt64, _ low: UInt64, _ high: UInt64) -> UInt64 {
+    (word &+ ones &* (0x80 - low)) & ~(word &+ ones &* (0x7f - high)) & highs
+  }
+
+  @inline(__always)
+  private static func isPrintable(_ word: UInt64) -> Bool {
+    word & highs == 0 && within(word, 0x20, 0x7e) | within(word, 0x09, 0x0d) == highs
+  }
+
+  /// What stands for eight characters of ASCII.
+  @inline(__always)
+  private static func shape(of word: UInt64) -> UInt64 {
+    let digits = (within(word, 0x30, 0x39) >> 7) &* 0xff
+    let upper = (within(word, 0x41, 0x5a) >> 7) &* 0xff
+    let lower = (within(word, 0x61, 0x7a) >> 7) &* 0xff
+    return word & ~(digits | upper | lower) | digits & (ones &* 0x31) | upper & (ones &* 0x58)
+      | lower & (ones &* 0x78)
+  }
+
   /// What stands for bytes of which nobody knows what they are: a text for a text in UTF-8.
   static func anything(_ bytes: [UInt8]) -> [UInt8] {
     guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || (0x09...0x0d).contains($0) }),

@@ -27,13 +27,13 @@ package final class FrameRedactor {
   }
 
   let names: Pseudonyms
-  var addresses: AddressPseudonyms
-  var cache: PseudonymCache
+  @exclusivity(unchecked) var addresses: AddressPseudonyms
+  @exclusivity(unchecked) var cache: PseudonymCache
   /// The frame in hand: the next one has its memory.
-  private var text = FrameText()
-  private var reader = FieldReader()
+  @exclusivity(unchecked) private var text = FrameText()
+  @exclusivity(unchecked) private var reader = FieldReader()
   /// The frame as its fields are read: the next one has its memory.
-  private var whole = FieldFrame(bytes: [], body: 0, type: "")
+  @exclusivity(unchecked) private var whole = FieldFrame(bytes: [], body: 0, type: "")
 
   /// A redactor whose pseudonyms are `names`.
   package init(_ names: Pseudonyms) {
@@ -184,22 +184,37 @@ package final class FrameRedactor {
     }
   }
 
+  /// What becomes of the bytes of a frame, in stretches; of those that stay nothing is said. No frame with an inflated body.
+  func runs(
+    _ frame: Frame, _ plan: ProtocolPlan, _ info: ConnectionInfo, _ direction: Direction, bytes: RawSpan, body: RawSpan,
+    tlvs: Span<TLVRef>
+  ) -> [PlainFrames.Run] {
+    var text = FrameText()
+    text.begin(headerCount: frame.headerCount, trailerCount: trailerCount(frame, plan)) { old in
+      bytes.withUnsafeBytes { old.append(contentsOf: $0[frame.start..<frame.start + frame.count]) }
+    }
+    treat(&text, frame, plan, info, direction, bytes, body, tlvs)
+    return text.runs
+  }
+
   private func treat(_ mark: FieldMark, _ fields: FieldPlan, _ text: inout FrameText) {
-    let treatment: Treatment
-    var isSensitive = false
-    switch mark.kind {
-    case .structure: treatment = .keep
+    let (treatment, isSensitive) = Self.treatment(mark.kind, fields)
+    text.set(mark.range, treatment, isSensitive: isSensitive)
+  }
+
+  /// What becomes of what is marked, and whether it does so even where the frame is read by it.
+  static func treatment(_ kind: FieldMark.Kind, _ fields: FieldPlan) -> (Treatment, isSensitive: Bool) {
+    switch kind {
+    case .structure: return (.keep, false)
     case .json(let members):
       func keys(_ sensitivity: FieldSensitivity?) -> Set<String> {
         Set(members.filter { fields.fields[$0.field].sensitivity == sensitivity }.map(\.key))
       }
-      treatment = .json(names: keys(.identity), others: keys(nil))
+      return (.json(names: keys(.identity), others: keys(nil)), false)
     case .value(let field, let form):
       let sensitivity = fields.fields.indices.contains(field) ? fields.fields[field].sensitivity : nil
-      treatment = Self.treatment(form, sensitivity)
-      isSensitive = sensitivity != nil
+      return (treatment(form, sensitivity), sensitivity != nil)
     }
-    text.set(mark.range, treatment, isSensitive: isSensitive)
   }
 
   private static func treatment(_ form: FieldMark.Form, _ sensitivity: FieldSensitivity?) -> Treatment {

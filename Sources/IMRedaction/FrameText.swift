@@ -66,6 +66,20 @@ struct FrameText {
     }
   }
 
+  /// What becomes of bytes that follow one another, but for those that stay.
+  var runs: [PlainFrames.Run] {
+    var runs: [PlainFrames.Run] = []
+    var i = 0
+    while i < old.count {
+      var end = i + 1
+      while end < old.count, which[end] == which[i] { end += 1 }
+      let treatment = treatments[Int(which[i])]
+      if which[i] != 0, treatment != .keep { runs.append(PlainFrames.Run(range: i..<end, treatment: treatment)) }
+      i = end
+    }
+    return runs
+  }
+
   /// Makes the new bytes; with `isPlain` stand-ins tell no shape.
   mutating func replace(_ redactor: FrameRedactor, isPlain: Bool) {
     var i = 0
@@ -86,6 +100,26 @@ struct FrameText {
 }
 
 extension FrameRedactor {
+  /// Replaces the bytes of a value in their place.
+  @inline(never)
+  func replace(_ bytes: UnsafeMutableRawBufferPointer, _ treatment: Treatment) {
+    switch treatment {
+    case .keep: break
+    case .text(.utf8): CharacterShape.replace(text: bytes)
+    case .anything: CharacterShape.replace(anything: bytes)
+    case .number(let littleEndian) where bytes.count <= 8:
+      let count = bytes.count
+      var value: UInt64 = 0
+      for i in 0..<count { value = value << 8 | UInt64(bytes[littleEndian ? count - 1 - i : i]) }
+      let made = cache.number(value, maximum: count == 8 ? .max : 1 << UInt64(8 * count) - 1)
+      for i in 0..<count {
+        bytes[littleEndian ? i : count - 1 - i] = UInt8(truncatingIfNeeded: made >> UInt64(8 * i))
+      }
+    default:
+      for (i, byte) in replacement(Array(bytes), treatment).prefix(bytes.count).enumerated() { bytes[i] = byte }
+    }
+  }
+
   /// What stands for the bytes of a value; as many.
   func replacement(_ bytes: [UInt8], _ treatment: Treatment) -> [UInt8] {
     switch treatment {

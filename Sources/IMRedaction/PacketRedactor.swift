@@ -37,7 +37,7 @@ package struct PacketRedactor {
     old.removeAll(keepingCapacity: true)
     new.removeAll(keepingCapacity: true)
     bytes.withUnsafeBytes { bytes in
-      let packet = bytes[base..<base + Int(record.capturedLength)]
+      let packet = UnsafeRawBufferPointer(rebasing: bytes[base..<base + Int(record.capturedLength)])
       old.append(contentsOf: packet)
       new.append(contentsOf: packet)
     }
@@ -62,17 +62,24 @@ package struct PacketRedactor {
     // Behind a datagram stands what filled the frame up, which may be anything.
     clear(min(end, new.count)..<new.count, with: 0)
     let covered = layers.isOffloaded ? tcp..<tcp : tcp..<max(tcp, end)
-    mend(at: tcp + 16, [pseudo, covered], isPartial: layers.isOffloaded)
+    mend(at: tcp + 16, pseudo, covered, isPartial: layers.isOffloaded)
     outer(layers)
   }
 
   private mutating func clear(_ range: Range<Int>, with byte: UInt8) {
-    for i in range.clamped(to: 0..<new.count) { new[i] = byte }
+    let range = range.clamped(to: 0..<new.count)
+    if range.isEmpty { return }
+    for i in range { new[i] = byte }
   }
 
   private mutating func link(_ range: Range<Int>) {
     guard range.lowerBound >= 0, range.upperBound <= new.count else { return }
-    new.replaceSubrange(range, with: addresses.link(Array(old[range])))
+    let count = range.count
+    if count < 8 {
+      put(addresses.link(word(range.lowerBound, count), count: count), range.lowerBound, count)
+    } else {
+      new.replaceSubrange(range, with: addresses.link(Array(old[range])))
+    }
   }
 
   // MARK: IP
@@ -80,13 +87,12 @@ package struct PacketRedactor {
   /// Gives the place of its addresses.
   private mutating func ipv4(_ ip: Int) -> Range<Int> {
     for at in [ip + 12, ip + 16] {
-      let address = UInt32(truncatingIfNeeded: word(at, 4))
-      put(addresses.pseudonym(IPAddress(v4: address)).low, at, 4)
+      put(UInt64(addresses.pseudonym(v4: UInt32(truncatingIfNeeded: word(at, 4)))), at, 4)
     }
     // Options may name routers: in their place nothing is asked for.
     let header = Int(old[ip] & 15) * 4
     clear(ip + 20..<ip + header, with: 1)
-    mend(at: ip + 10, [ip..<ip + header], mayLack: true)
+    mend(at: ip + 10, ip..<ip + header, mayLack: true)
     return ip + 12..<ip + 20
   }
 
@@ -143,8 +149,14 @@ package struct PacketRedactor {
     }
   }
 
-  private func word(_ at: Int, _ count: Int) -> UInt64 { old[at..<at + count].reduce(0) { $0 << 8 | UInt64($1) } }
+  @inline(__always)
+  private func word(_ at: Int, _ count: Int) -> UInt64 {
+    var value: UInt64 = 0
+    for i in at..<at + count { value = value << 8 | UInt64(old[i]) }
+    return value
+  }
 
+  @inline(__always)
   private mutating func put(_ value: UInt64, _ at: Int, _ count: Int) {
     for i in 0..<count { new[at + i] = UInt8(truncatingIfNeeded: value >> UInt64(8 * (count - 1 - i))) }
   }
@@ -163,7 +175,7 @@ package struct PacketRedactor {
       }
       let count = at + 1 < range.upperBound ? max(2, Int(old[at + 1])) : 1
       let end = min(range.upperBound, at + count)
-      if ![2, 3, 4, 5, 8].contains(kind) { clear(at..<end, with: 1) }
+      if !(2...5).contains(kind), kind != 8 { clear(at..<end, with: 1) }
       at = end
     }
   }
@@ -172,13 +184,15 @@ package struct PacketRedactor {
 
   /// Changes the checksum at `field` by what was changed in `ranges` (RFC 1624, equation 3). With `mayLack` one of zeros was not made
   /// and stays so: of TCP it is one as good as any other. A partial one is a sum, and not what makes it up to ones.
-  private mutating func mend(at field: Int, _ ranges: [Range<Int>], isPartial: Bool = false, mayLack: Bool = false) {
+  private mutating func mend(
+    at field: Int, _ first: Range<Int>, _ second: Range<Int> = 0..<0, isPartial: Bool = false, mayLack: Bool = false
+  ) {
     guard field >= 0, field + 2 <= new.count, !mayLack || old[field] != 0 || old[field + 1] != 0 else { return }
     let complement: UInt16 = isPartial ? 0 : .max
     var sum = UInt64(UInt16(truncatingIfNeeded: word(field, 2)) ^ complement)
     var isChanged = false
-    for range in ranges {
-      let range = range.clamped(to: 0..<new.count)
+    for i in 0..<2 {
+      let range = (i == 0 ? first : second).clamped(to: 0..<new.count)
       // The field itself has not changed yet, so that it makes no difference.
       let (before, after) = (Self.sum(old, range), Self.sum(new, range))
       guard before != after else { continue }
@@ -196,17 +210,22 @@ package struct PacketRedactor {
     bytes.withUnsafeBytes { all in
       let part = UnsafeRawBufferPointer(rebasing: all[range])
       var i = 0
-      while part.count - i >= 4 {
-        sum &+= UInt64(part.loadUnaligned(fromByteOffset: i, as: UInt32.self))
-        i += 4
+      while part.count &- i >= 8 {
+        let word = part.loadUnaligned(fromByteOffset: i, as: UInt64.self)
+        // A sum of halves does not leave its 64 bits: a packet is no longer than fits.
+        sum &+= word & 0xffff_ffff
+        sum &+= word >> 32
+        i &+= 8
       }
-      var place: UInt64 = 0
+      var rest: UInt64 = 0, place: UInt64 = 0
       while i < part.count {
-        // In the order of the machine, as the words above are; a packet is no longer than fits.
-        sum &+= UInt64(part[i]) << place
-        place += 8
-        i += 1
+        // In the order of the machine, as the words above are.
+        rest |= UInt64(part[i]) << place
+        place &+= 8
+        i &+= 1
       }
+      sum &+= rest & 0xffff_ffff
+      sum &+= rest >> 32
     }
     while sum >> 16 != 0 { sum = sum & 0xffff + sum >> 16 }
     // Words of either order add up to byte swaps of one another (RFC 1071).
@@ -215,19 +234,20 @@ package struct PacketRedactor {
 
   /// The checksums of the tunnels that a packet comes through, from the innermost one on.
   private mutating func outer(_ layers: PacketLayers) {
+    guard layers.isTunnelled else { return }
     var place: (pseudo: Range<Int>, end: Int) = (0..<0, new.count)
-    var tunnels: [(field: Int, ranges: [Range<Int>])] = []
+    var tunnels: [(field: Int, pseudo: Range<Int>, covered: Range<Int>)] = []
     for header in layers.headers {
       switch header {
       case .ipv4(let at, let end): place = (at - base + 12..<at - base + 20, end - base)
       case .ipv6(let at, let end): place = (at - base + 8..<at - base + 40, end - base)
-      case .udp(let at): tunnels.append((at - base + 6, [place.pseudo, at - base..<max(at - base, place.end)]))
-      case .gre(let at): tunnels.append((at - base + 4, [at - base..<max(at - base, place.end)]))
+      case .udp(let at): tunnels.append((at - base + 6, place.pseudo, at - base..<max(at - base, place.end)))
+      case .gre(let at): tunnels.append((at - base + 4, 0..<0, at - base..<max(at - base, place.end)))
       default: break
       }
     }
     for tunnel in tunnels.reversed() {
-      mend(at: tunnel.field, tunnel.ranges, mayLack: true)
+      mend(at: tunnel.field, tunnel.pseudo, tunnel.covered, mayLack: true)
       // A sum of zeros would say that there is none (RFC 768).
       if new[tunnel.field] == 0, new[tunnel.field + 1] == 0, old[tunnel.field] != 0 || old[tunnel.field + 1] != 0 {
         clear(tunnel.field..<tunnel.field + 2, with: 0xff)

@@ -19,6 +19,8 @@ struct PseudonymCache {
   private let names: Pseudonyms
   private var numbers: [Number?]
   private var texts: [Text?]
+  /// Pseudonyms of numbers of 16 bits; 0 for one that was not asked for. Sessions often have such numbers.
+  private var shortNumbers: [UInt16] = []
 
   init(_ names: Pseudonyms) {
     self.names = names
@@ -28,10 +30,20 @@ struct PseudonymCache {
 
   /// See `Pseudonyms.number`.
   mutating func number(_ value: UInt64, maximum: UInt64) -> UInt64 {
+    if maximum == UInt64(UInt16.max), value <= maximum { return shortNumber(value) }
     let place = Int(truncatingIfNeeded: (value &* 0x9e37_79b9_7f4a_7c15) >> 40) & (Self.numberCount - 1)
     if let known = numbers[place], known.value == value, known.maximum == maximum { return known.pseudonym }
     let made = names.number(value, maximum: maximum)
     numbers[place] = Number(value: value, maximum: maximum, pseudonym: made)
+    return made
+  }
+
+  private mutating func shortNumber(_ value: UInt64) -> UInt64 {
+    if shortNumbers.isEmpty { shortNumbers = [UInt16](repeating: 0, count: 1 << 16) }
+    let known = shortNumbers[Int(value)]
+    if known > 0 { return UInt64(known) }
+    let made = names.number(value, maximum: UInt64(UInt16.max))
+    shortNumbers[Int(value)] = UInt16(truncatingIfNeeded: made)
     return made
   }
 

@@ -30,39 +30,111 @@ package final class RedactionSink: EngineSink {
   }
 
   /// New bytes that were made in one stretch of time.
-  private struct Generation {
-    /// Where in `streams` those of a direction are, by its number.
-    var places = NumberTable<UInt32>()
-    var streams: [StreamPatches] = []
+  private final class Generation {
+    /// Where in `streams` those of a direction are, and 1 more, by its number; 0 for nowhere. They are in pages, since numbers count up
+    /// and those of one time are neighbours.
+    private var pages: [UnsafeMutablePointer<UInt32>?] = []
+    private static let pageCount = 256
+    /// Bytes of a page.
+    static let costOfPage = pageCount * MemoryLayout<UInt32>.stride
+    /// They stay where they are in memory while they are changed, so that nothing of them is copied.
+    private(set) var streams: UnsafeMutablePointer<StreamPatches> = .allocate(capacity: 64)
+    private(set) var count = 0
+    private var capacity = 64
     var used = 0
+
+    deinit {
+      streams.deinitialize(count: count)
+      streams.deallocate()
+      for page in pages { page?.deallocate() }
+    }
+
+    /// Makes a place for a direction. Gives it, and what memory it takes beside `costOfStream`.
+    @inline(never)
+    func add(_ number: UInt32) -> (stream: UnsafeMutablePointer<StreamPatches>, cost: Int) {
+      let index = Int(number) / Self.pageCount
+      var cost = 0
+      if index >= pages.count {
+        let more = max(index + 1, 2 * pages.count) - pages.count
+        pages.append(contentsOf: repeatElement(nil, count: more))
+        cost += more * MemoryLayout<UnsafeMutablePointer<UInt32>?>.stride
+      }
+      if pages[index] == nil {
+        let page = UnsafeMutablePointer<UInt32>.allocate(capacity: Self.pageCount)
+        page.initialize(repeating: 0, count: Self.pageCount)
+        pages[index] = page
+        cost += Self.costOfPage
+      }
+      if count == capacity {
+        let more = UnsafeMutablePointer<StreamPatches>.allocate(capacity: 2 * capacity)
+        more.moveInitialize(from: streams, count: count)
+        streams.deallocate()
+        (streams, capacity) = (more, 2 * capacity)
+      }
+      (streams + count).initialize(to: StreamPatches())
+      count += 1
+      pages[index]?[Int(number) % Self.pageCount] = UInt32(count)
+      return (streams + (count - 1), cost)
+    }
+
+    /// The new bytes of a direction.
+    @inline(__always)
+    func stream(_ number: UInt32) -> UnsafeMutablePointer<StreamPatches>? {
+      let index = Int(number) / Self.pageCount
+      guard index < pages.count, let page = pages[index] else { return nil }
+      let place = page[Int(number) % Self.pageCount]
+      return place == 0 ? nil : streams + Int(place - 1)
+    }
+
+    /// Forgets the new bytes of a direction; gives how many bytes of memory they took.
+    func remove(_ number: UInt32) -> Int {
+      guard let stream = stream(number) else { return 0 }
+      let gone = stream.pointee.byteCount
+      stream.pointee = StreamPatches()
+      pages[Int(number) / Self.pageCount]?[Int(number) % Self.pageCount] = 0
+      return gone
+    }
   }
 
   /// Generations that are kept, and what a direction takes in one beside its bytes.
   private static let generationCount = 3, costOfStream = 192
   /// The new bytes of each direction, the oldest generation first.
-  private var generations = [Generation()]
+  @exclusivity(unchecked) private var generations: [Generation]
+  /// The last of them.
+  @exclusivity(unchecked) private var latest: Generation
   /// What became of frames.
-  package private(set) var counts = Counts()
+  @exclusivity(unchecked) package private(set) var counts = Counts()
   /// Connections of which there was no room for the new bytes.
-  package private(set) var leftOut: Set<UInt32> = []
+  @exclusivity(unchecked) package private(set) var leftOut: Set<UInt32> = []
 
   private let redactor: FrameRedactor
   private let plans: [ProtocolPlan]
-  private let isWanted: (UInt32) -> Bool
+  /// What rewrites the plain frames of each plan, and whether that was made: with the plan's first frame.
+  private let plain: UnsafeMutablePointer<PlainFrames>
+  private let isPlainMade: UnsafeMutablePointer<Bool>
+  private let planCount: Int
+  /// Which connections are wanted; `nil` where all are.
+  private let isWanted: ((UInt32) -> Bool)?
   /// The most bytes that may be kept; connections that do not fit are left out.
   private let memory: Int
   /// How much all generations are to have.
-  package var window: Int
-  private var used = 0
+  @exclusivity(unchecked) package var window: Int
+  @exclusivity(unchecked) private var used = 0
   /// The frame that is told next, as it travels, where it is not read from the stream itself.
-  private var next: (stretch: StreamStretch, bytes: [UInt8])?
+  @exclusivity(unchecked) private var next: (stretch: StreamStretch, bytes: [UInt8])?
   /// Where the stream that WebSocket frames carry stands on the wire.
-  private var carried: [Way: CarriedPlaces] = [:]
+  @exclusivity(unchecked) private var carried: [Way: CarriedPlaces] = [:]
   /// What of `used` that takes.
-  private var accounted: [Way: Int] = [:]
+  @exclusivity(unchecked) private var accounted: [Way: Int] = [:]
 
-  /// A sink for the connections that `isWanted` says, by their numbers; new bytes take at most `memory`.
-  package init(_ names: Pseudonyms, plans: [ProtocolPlan], memory: Int, isWanted: @escaping (UInt32) -> Bool) {
+  /// A sink for the connections that `isWanted` says, by their numbers, or for all; new bytes take at most `memory`.
+  package init(_ names: Pseudonyms, plans: [ProtocolPlan], memory: Int, isWanted: ((UInt32) -> Bool)?) {
+    planCount = plans.count
+    plain = .allocate(capacity: max(1, planCount))
+    isPlainMade = .allocate(capacity: max(1, planCount))
+    isPlainMade.initialize(repeating: false, count: planCount)
+    latest = Generation()
+    generations = [latest]
     redactor = FrameRedactor(names)
     self.plans = plans
     self.memory = memory
@@ -70,62 +142,85 @@ package final class RedactionSink: EngineSink {
     self.isWanted = isWanted
   }
 
+  deinit {
+    for i in 0..<planCount where isPlainMade[i] { (plain + i).deinitialize(count: 1) }
+    plain.deallocate()
+    isPlainMade.deallocate()
+  }
+
   /// Whether another generation should begin.
-  package var isFull: Bool { generations[generations.count - 1].used > window / Self.generationCount }
+  package var isFull: Bool { latest.used > window / Self.generationCount }
 
   /// Begins another generation; the oldest one is forgotten where there are three.
   package func turn() {
     if generations.count == Self.generationCount { used -= generations.removeFirst().used }
-    generations.append(Generation())
+    latest = Generation()
+    generations.append(latest)
   }
 
   /// Forgets all new bytes: the packets are written.
-  package func clear() { (generations, used) = ([Generation()], 0) }
+  package func clear() {
+    latest = Generation()
+    (generations, used) = ([latest], 0)
+  }
 
   /// Puts what was made in order, so that it can be applied.
   package func settle() {
-    for i in generations.indices {
-      for k in generations[i].streams.indices { generations[i].streams[k].finish() }
+    for generation in generations {
+      for i in 0..<generation.count { generation.streams[i].finish() }
     }
   }
 
   /// Has what stands for them be in place of the bytes in `range` of `new`, which are at `offset` of a direction's stream. What nobody
   /// has told is a stand-in. `old` has the old bytes at the same places.
   package func apply(_ old: [UInt8], to new: inout [UInt8], _ range: Range<Int>, at offset: Int64, _ way: Way) {
-    var kept: Set<UInt8> = []
-    for generation in generations {
-      if let place = generation.places[Self.number(way)] { kept.formUnion(generation.streams[Int(place)].kept) }
+    let number = Self.number(way)
+    // One generation has them all, as a rule.
+    if generations.count == 1 {
+      guard let stream = latest.stream(number) else {
+        return StreamPatches.clear(&new, range, keeping: KeptBytes())
+      }
+      StreamPatches.clear(&new, range, keeping: stream.pointee.kept)
+      stream.pointee.put(heads: old, into: &new, range, at: offset)
+      stream.pointee.put(into: &new, range, at: offset)
+      return
     }
+    let first = generations[0].stream(number), second = generations[1].stream(number)
+    let third = generations.count > 2 ? generations[2].stream(number) : nil
+    var kept = KeptBytes()
+    if let first { kept = first.pointee.kept }
+    if let second { kept.formUnion(second.pointee.kept) }
+    if let third { kept.formUnion(third.pointee.kept) }
     StreamPatches.clear(&new, range, keeping: kept)
+    first?.pointee.put(heads: old, into: &new, range, at: offset)
+    second?.pointee.put(heads: old, into: &new, range, at: offset)
+    third?.pointee.put(heads: old, into: &new, range, at: offset)
     // Of two for the same bytes the first counts.
-    for generation in generations {
-      guard let place = generation.places[Self.number(way)] else { continue }
-      generation.streams[Int(place)].put(heads: old, into: &new, range, at: offset)
-    }
-    for generation in generations.reversed() {
-      guard let place = generation.places[Self.number(way)] else { continue }
-      generation.streams[Int(place)].put(into: &new, range, at: offset)
-    }
+    third?.pointee.put(into: &new, range, at: offset)
+    second?.pointee.put(into: &new, range, at: offset)
+    first?.pointee.put(into: &new, range, at: offset)
   }
 
+  @inline(__always)
   private static func number(_ way: Way) -> UInt32 { way.serial &* 2 &+ (way.isBack ? 1 : 0) }
 
   /// Changes the new bytes of a direction.
+  @inline(__always)
   private func change(_ way: Way, _ body: (inout StreamPatches) -> Void) {
-    let last = generations.count - 1
     let number = Self.number(way)
-    var place = generations[last].places[number].map { Int($0) } ?? -1
+    let stream: UnsafeMutablePointer<StreamPatches>
     var more = 0
-    if place < 0 {
-      place = generations[last].streams.count
-      generations[last].places[number] = UInt32(place)
-      generations[last].streams.append(StreamPatches())
-      more = Self.costOfStream
+    if let known = latest.stream(number) {
+      stream = known
+    } else {
+      let (made, cost) = latest.add(number)
+      stream = made
+      more = Self.costOfStream + cost
     }
-    more -= generations[last].streams[place].byteCount
-    body(&generations[last].streams[place])
-    more += generations[last].streams[place].byteCount
-    generations[last].used += more
+    more -= stream.pointee.byteCount
+    body(&stream.pointee)
+    more += stream.pointee.byteCount
+    latest.used += more
     used += more
     if used > memory { leaveOut(way.serial) }
   }
@@ -138,11 +233,24 @@ package final class RedactionSink: EngineSink {
     body: RawSpan,
     tlvs: Span<TLVRef>
   ) {
+    let index = Int(connection.plan)
+    guard wants(connection.serial), index < planCount else {
+      next = nil
+      return
+    }
+    let way = Way(serial: connection.serial, isBack: direction == .serverToClient)
+    if next == nil {
+      if !isPlainMade[index] { makePlain(index) }
+      if let new = plain[index].rewrite(
+        frame, connection, direction, bytes: bytes, body: body, tlvs: tlvs, redactor)
+      {
+        counts.rewritten += 1
+        return change(way) { $0.put(new, at: frame.streamOffset) }
+      }
+    }
     let travelling = next
     next = nil
-    guard wants(connection.serial), plans.indices.contains(Int(connection.plan)) else { return }
-    let plan = plans[Int(connection.plan)]
-    let way = Way(serial: connection.serial, isBack: direction == .serverToClient)
+    let plan = plans[index]
     let isCarried: Bool = if case .frame(let isCarried)? = travelling?.stretch.kind { isCarried } else { false }
     let offset = travelling?.stretch.streamOffset ?? frame.streamOffset
     guard
@@ -154,7 +262,11 @@ package final class RedactionSink: EngineSink {
       return
     }
     counts.rewritten += 1
-    if plan.isDelimited { change(way) { $0.kept = plan.hasLines ? [plan.delimiter, 0x0d] : [plan.delimiter] } }
+    if plan.isDelimited {
+      var kept: KeptBytes = [plan.delimiter]
+      if plan.hasLines { kept.insert(0x0d) }
+      change(way) { $0.kept = kept }
+    }
     guard isCarried else { return put(new, at: offset, way) }
     var plain: [UInt8]?
     if carried[way]?.isPacked == true {
@@ -164,6 +276,12 @@ package final class RedactionSink: EngineSink {
     }
     for (bytes, place) in carried[way]?.place(new, plain: plain, at: offset) ?? [] { put(bytes, at: place, way) }
     account(way)
+  }
+
+  @inline(never)
+  private func makePlain(_ plan: Int) {
+    (plain + plan).initialize(to: PlainFrames(plans[plan]))
+    isPlainMade[plan] = true
   }
 
   /// Bytes around frames, or a frame as it travels.
@@ -223,12 +341,12 @@ package final class RedactionSink: EngineSink {
   /// A connection that is over: what it says compressed is whole.
   package func connection(_ report: ConnectionReport) {
     let serial = report.info.serial
-    guard report.isFinal, isWanted(serial) else { return }
+    guard report.isFinal, isWanted?(serial) ?? true else { return }
     redactor.forget(serial)
     guard !carried.isEmpty else { return }
     for isBack in [false, true] {
       let way = Way(serial: serial, isBack: isBack)
-      guard var places = forgetCarried(way) else { continue }
+      guard let places = forgetCarried(way) else { continue }
       let gone = places.pack { put($0, at: $1, way) }
       counts.gone += gone
     }
@@ -255,16 +373,17 @@ package final class RedactionSink: EngineSink {
   private func leaveOut(_ serial: UInt32) {
     leftOut.insert(serial)
     for way in [Way(serial: serial, isBack: false), Way(serial: serial, isBack: true)] {
-      for i in generations.indices {
-        guard let place = generations[i].places.remove(Self.number(way)) else { continue }
-        let gone = generations[i].streams[Int(place)].byteCount
-        generations[i].streams[Int(place)] = StreamPatches()
-        generations[i].used -= gone
+      for generation in generations {
+        let gone = generation.remove(Self.number(way))
+        generation.used -= gone
         used -= gone
       }
       _ = forgetCarried(way)
     }
   }
 
-  private func wants(_ serial: UInt32) -> Bool { isWanted(serial) && (leftOut.isEmpty || !leftOut.contains(serial)) }
+  @inline(__always)
+  private func wants(_ serial: UInt32) -> Bool {
+    (isWanted == nil || isWanted?(serial) == true) && (leftOut.isEmpty || !leftOut.contains(serial))
+  }
 }

@@ -138,17 +138,19 @@ extension ProtocolPlan {
   }
 
   /// What the value of an element is: numbers that the plan reads, or that the profile calls numbers and does not hide.
-  private func kind(of element: TLVRef) -> BodyPart.Kind {
+  private func kind(of element: TLVRef) -> BodyPart.Kind { kind(ofElement: element.tag, isShort: element.count <= 8) }
+
+  /// The same by its tag; `isShort` says that it has at most eight bytes.
+  package func kind(ofElement tag: UInt32, isShort: Bool) -> BodyPart.Kind {
     let plan = pointer.pointee
-    let tag = element.tag
     if tag == plan.identityTag { return .text }
-    if [plan.statusTags.0, plan.statusTags.1, plan.keepAliveTag, plan.receiptTag].contains(tag), element.count <= 8 {
+    if [plan.statusTags.0, plan.statusTags.1, plan.keepAliveTag, plan.receiptTag].contains(tag), isShort {
       return .structure
     }
-    if tag == plan.handshakeRequest || tag == plan.handshakeAnswer, element.count <= 8 { return .structure }
+    if tag == plan.handshakeRequest || tag == plan.handshakeAnswer, isShort { return .structure }
     guard !sensitiveTags.contains(tag) else { return .bytes }
     return switch tagTypes[tag]?.kind {
-    case .unsigned, .signed, .varint, .time, .milliseconds, .seconds1900: element.count <= 8 ? .structure : .bytes
+    case .unsigned, .signed, .varint, .time, .milliseconds, .seconds1900: isShort ? .structure : .bytes
     case .text: .text
     default: .bytes
     }

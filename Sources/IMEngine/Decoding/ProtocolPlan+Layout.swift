@@ -33,4 +33,18 @@ extension ProtocolPlan {
   }
   /// Whether frames have a checksum that is verified.
   package var hasChecksum: Bool { pointer.pointee.checksumRule != .none }
+  /// Bytes of a header, as far as all have them.
+  package var headerCount: Int { Int(pointer.pointee.headerCount) }
+  /// Whether what stands where in a header depends on its length alone: frames stand in their streams as they are, their headers have no
+  /// parts that others lack, and there is no variant.
+  package var hasPlainFrames: Bool {
+    let framing = pointer.pointee.framing
+    return !isDelimited && !hasLines && framing.partCount == 0 && variant == nil
+  }
+  /// Whether elements have a tag of two bytes and a length of four, big endian, in front of the value, and nothing around them.
+  package var hasTag2Length4: Bool {
+    let tlv = pointer.pointee.tlv
+    return tlv.shape == .tag2Length4 && tlv.headerCount == 6 && !tlv.lengthCountsHeader && !tlv.optional.isPresent
+      && tlv.paddingMask == 0
+  }
 }

@@ -34,7 +34,18 @@ package struct PacketLayers {
   package internal(set) var isOffloaded = false
 
   /// No headers.
-  init() {}
+  package init() {}
+
+  /// Whether the packet comes through a tunnel that may have a checksum: UDP or GRE.
+  package var isTunnelled: Bool {
+    for header in headers {
+      switch header {
+      case .udp, .gre: return true
+      default: break
+      }
+    }
+    return false
+  }
 }
 
 extension EndpointFinder {
@@ -42,10 +53,22 @@ extension EndpointFinder {
   /// says so, for one that is a piece of one: which stream it belongs to nobody knows before the last piece comes.
   package mutating func layers(_ bytes: RawSpan, _ record: PacketRecord) -> (layers: PacketLayers?, isFragment: Bool) {
     var layers = PacketLayers()
+    var isFragment = false
+    return find(bytes, record, &layers, &isFragment) ? (layers, isFragment) : (nil, isFragment)
+  }
+
+  /// The same into `layers`, whose memory it has; false where there are no headers.
+  package mutating func find(
+    _ bytes: RawSpan, _ record: PacketRecord, _ layers: inout PacketLayers, _ isFragment: inout Bool
+  ) -> Bool {
+    layers.headers.removeAll(keepingCapacity: true)
+    isFragment = false
     switch parse(Bytes(bytes), record, &layers) {
     case .segment: break
-    case .reassembledSegment, .skipped(.fragmentHeld), .skipped(.fragmentDropped): return (nil, true)
-    case .skipped: return (nil, false)
+    case .reassembledSegment, .skipped(.fragmentHeld), .skipped(.fragmentDropped):
+      isFragment = true
+      return false
+    case .skipped: return false
     }
     let header = 20 + Int(segment.optionCount)
     layers.payload = segment.payload..<segment.payload + segment.payloadCount
@@ -54,7 +77,7 @@ extension EndpointFinder {
     layers.source = segment.key.endpoint(segment.side)
     layers.destination = segment.key.endpoint(1 - segment.side)
     layers.isOffloaded = isOffloaded(Bytes(bytes), layers)
-    return (layers, false)
+    return true
   }
 
   private mutating func parse(
@@ -67,7 +90,7 @@ extension EndpointFinder {
     }
   }
 
-  private func isOffloaded(_ bytes: borrowing Bytes, _ layers: PacketLayers) -> Bool {
+  private func isOffloaded(_ bytes: borrowing Bytes, _ layers: borrowing PacketLayers) -> Bool {
     let pseudo = InternetChecksum(tcpFrom: layers.source.address, to: layers.destination.address)
     let count = segment.payload + segment.payloadCount + segment.cutCount - layers.tcp
     return PacketParser.wrongChecksum(bytes, layers.tcp, count, pseudo) == .offloaded

@@ -12,10 +12,10 @@ final class ExportFile {
 
   let path: String
   private let descriptor: Int32
-  private var form: Form
-  private(set) var packetCount: UInt64 = 0
+  @exclusivity(unchecked) private var form: Form
+  @exclusivity(unchecked) private(set) var packetCount: UInt64 = 0
   /// The link type of the first packet.
-  private(set) var linkType: UInt16?
+  @exclusivity(unchecked) private(set) var linkType: UInt16?
 
   /// Opens the file at `path`, `-` for standard output. Throws where it cannot be, or is one of `inputs`.
   init(_ path: String, inputs: [String]) throws(CaptureError) {

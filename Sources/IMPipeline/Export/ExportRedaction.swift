@@ -15,10 +15,12 @@ final class ExportRedaction {
 
   private let selection: ExportSelection
   private let sink: RedactionSink
-  private var packets: PacketRedactor
-  private var finder = EndpointFinder()
+  @exclusivity(unchecked) private var packets: PacketRedactor
+  @exclusivity(unchecked) private var finder = EndpointFinder()
+  /// The headers of the packet in hand: the next one has their memory.
+  @exclusivity(unchecked) private var layers = PacketLayers()
   /// Packets that are pieces of datagrams; they are not written.
-  private(set) var fragments: UInt64 = 0
+  @exclusivity(unchecked) private(set) var fragments: UInt64 = 0
 
   /// Frames that were rewritten, and those that are gone.
   var counts: RedactionSink.Counts { sink.counts }
@@ -31,14 +33,23 @@ final class ExportRedaction {
     let names = Pseudonyms(run.decode.identities)
     packets = PacketRedactor(names)
     sink = RedactionSink(
-      names, plans: run.plans, memory: run.decode.memory, isWanted: { [unowned selection] in selection.wants($0) })
+      names, plans: run.plans, memory: run.decode.memory,
+      isWanted: selection.wantsAll ? nil : { [unowned selection] in selection.wants($0) })
   }
 
   /// Decodes the input of `run`, and has `copy` write the packets up to a number, counted from 1, whenever memory makes it necessary,
-  /// and all that are left in the end. It says whether to go on.
-  func lead(_ run: Run, copy: @escaping (UInt64) -> Bool) {
+  /// and all that are left in the end. It says whether to go on. `fingerprint` gets the messages of the input.
+  func lead(_ run: Run, _ fingerprint: CaptureFingerprint?, copy: @escaping (UInt64) -> Bool) {
     let again = run.again(over: run.input)
-    let driver = again.driver(again.engine(RedactionSink.needs, exchangeCapacity: 1 << 18, sink: sink))
+    let driver: Driver
+    if let fingerprint {
+      driver = again.driver(
+        again.engine(
+          RedactionSink.needs.union(CaptureFingerprint.needs), exchangeCapacity: 1 << 18,
+          cost: (0, CaptureFingerprint.costPerMessage, 0), sink: PairSink(sink, fingerprint)))
+    } else {
+      driver = again.driver(again.engine(RedactionSink.needs, exchangeCapacity: 1 << 18, sink: sink))
+    }
     let memory = run.decode.memory + Self.more - selection.byteCount
     var turnedAt: UInt64 = 0
     var goesOn = true
@@ -61,16 +72,16 @@ final class ExportRedaction {
 
   /// Puts a packet's replacement into `packet`, and gives its record; `nil` for one that is not exported.
   func rewrite(_ record: PacketRecord, _ bytes: RawSpan) -> PacketRecord? {
-    let (found, isFragment) = finder.layers(bytes, record)
+    var isFragment = false
+    let isFound = finder.find(bytes, record, &layers, &isFragment)
     if isFragment { fragments += 1 }
-    guard let layers = found,
-      let place = selection.place(EndpointPair(layers.source, layers.destination), record.timestamp),
-      sink.leftOut.isEmpty || !sink.leftOut.contains(selection[place].serial)
+    guard isFound, let place = selection.place(EndpointPair(layers.source, layers.destination), record.timestamp)
     else { return nil }
-    let serial = selection[place].serial
-    let isBack = !selection[place].isClient(layers.source)
+    let (serial, isBack) = selection.connection(place, from: layers.source)
+    guard sink.leftOut.isEmpty || !sink.leftOut.contains(serial) else { return nil }
+    let sequence = layers.sequence
     packets.rewrite(bytes, record, layers) { old, new, range in
-      let start = offset(layers.sequence, place, isBack)
+      let start = selection.offset(sequence, place, isBack: isBack)
       sink.apply(old, to: &new, range, at: start, RedactionSink.Way(serial: serial, isBack: isBack))
     }
     var copy = record
@@ -80,22 +91,4 @@ final class ExportRedaction {
 
   /// The replacement of the last packet.
   var packet: [UInt8] { packets.new }
-
-  /// The place in its stream of a segment with bytes.
-  private func offset(_ sequence: UInt32, _ place: Int, _ isBack: Bool) -> Int64 {
-    let first = isBack ? selection[place].firstSequences.1 : selection[place].firstSequences.0
-    guard let first else { return 0 }
-    let near = isBack ? selection[place].reached.1 : selection[place].reached.0
-    let distance = Int64(sequence.distance(from: first &+ UInt32(truncatingIfNeeded: near)))
-    let offset = near + distance
-    // What is far away belongs to no stream, and must not lead others astray.
-    if abs(distance) < 1 << 30 {
-      if isBack {
-        selection[place].reached.1 = max(near, offset)
-      } else {
-        selection[place].reached.0 = max(near, offset)
-      }
-    }
-    return offset
-  }
 }

@@ -151,9 +151,11 @@ private final class Export {
         return range.map { connection.firstSeen <= $0.to && connection.lastSeen >= $0.from } ?? true
       }, range: range)
     let redaction = options.redacts ? ExportRedaction(run, selection) : nil
-    let copier = PacketCopier(run, to: file, selection, redaction, range) { [unowned self] in
-      comments.isEmpty ? nil : comments[Place(number: $0.number, microseconds: $0.timestamp.microseconds)]
+    let comment = { [unowned self] (record: PacketRecord) in
+      comments[Place(number: record.number, microseconds: record.timestamp.microseconds)]
     }
+    let copier = PacketCopier(
+      run, to: file, selection, redaction, range, comment: comments.isEmpty ? nil : comment)
     do throws(CaptureError) {
       if run.decode.writesSecrets {
         for lines in run.decode.secrets?.takeCopied() ?? [] { try file.write(secrets: lines) }
@@ -187,7 +189,6 @@ private final class Export {
   @inline(never)
   private func read(_ sink: ExportSink, commented: Bool) throws(UsageError) -> ExitStatus {
     let (driver, errors) = try choose(sink, commented: commented)
-    fingerprint?.end()
     guard places != nil else { return run.conclude(driver, errors, output, summary: false) }
     for error in errors { say(error.description) }
     return errors.reduce(.success) { max($0, ExitStatus($1)) }
@@ -197,10 +198,11 @@ private final class Export {
   private func copy(_ copier: PacketCopier, _ redaction: ExportRedaction?) throws(CaptureError) {
     guard let redaction else { return try copier.copy(upTo: .max) }
     var failure: CaptureError?
-    redaction.lead(run) { end in
+    redaction.lead(run, fingerprint) { end in
       do throws(CaptureError) { try copier.copy(upTo: end) } catch { failure = error }
       return failure == nil
     }
+    fingerprint?.end()
     if let failure { throw failure }
   }
 
@@ -211,11 +213,9 @@ private final class Export {
 
   /// Reads for what is chosen.
   private func choose(_ sink: ExportSink, commented: Bool) throws(UsageError) -> (Driver, [CaptureError]) {
-    if let fingerprint {
-      let engine = run.engine(
-        ExportSink.needs.union(CaptureFingerprint.needs), exchangeCapacity: 1 << 18,
-        cost: (0, CaptureFingerprint.costPerMessage, 0), sink: PairSink(sink, fingerprint))
-      let driver = run.driver(engine)
+    if fingerprint != nil {
+      // What the messages are is found out while they are rewritten.
+      let driver = run.driver(run.engine(sink.needs, exchangeCapacity: 1 << 18, sink: sink))
       return (driver, run.lead(driver))
     }
     let filter = try run.filter(options.filter)
@@ -226,7 +226,7 @@ private final class Export {
       take($0, $1, names, commented)
     }
     let engine = run.engine(
-      ExportSink.needs.union(needsMessages ? MessageSink.needs(hearsDecided: false) : []), exchangeCapacity: 1 << 18,
+      sink.needs.union(needsMessages ? MessageSink.needs(hearsDecided: false) : []), exchangeCapacity: 1 << 18,
       cost: (0, MessageStore.costPerMessage, 0), sink: PairSink(sink, messages))
     let driver = run.driver(engine)
     let errors = run.lead(driver)

@@ -23,12 +23,13 @@ final class ExportSelection {
   }
 
   /// The connections by the ends that they are between, and by the time at which they began: ports are used again.
-  private var spans: [Span] = []
+  @exclusivity(unchecked) private var spans: [Span] = []
   /// Where in `spans` a connection between two ends is, by their hash, and 1 more; 0 for nowhere. At first it is the first one, then the
   /// one that was asked for last.
-  private var slots: [UInt32]
+  @exclusivity(unchecked) private var slots: [UInt32]
+  private let seed = UInt64.random(in: .min ... .max)
   private let range: ExportRange?
-  private var finder = EndpointFinder()
+  @exclusivity(unchecked) private var finder = EndpointFinder()
   /// How many are wanted.
   private(set) var count = 0
   /// Those that are wanted, by their numbers.
@@ -63,7 +64,7 @@ final class ExportSelection {
 
   /// Where two ends are in `slots`, or would be.
   private func slot(_ ends: EndpointPair) -> Int {
-    var slot = ends.hashValue & (slots.count - 1)
+    var slot = Int(truncatingIfNeeded: ends.hash(seed)) & (slots.count - 1)
     while slots[slot] != 0, spans[Int(slots[slot]) - 1].ends != ends { slot = (slot + 1) & (slots.count - 1) }
     return slot
   }
@@ -77,6 +78,9 @@ final class ExportSelection {
     case .ends(let one, let other): return place(EndpointPair(one, other), record.timestamp) != nil
     }
   }
+
+  /// Whether all connections of the capture are, at whatever time.
+  var wantsAll: Bool { range == nil && count == spans.count }
 
   /// Whether a connection is among those that are wanted.
   func wants(_ serial: UInt32) -> Bool { wanted[serial] != nil }
@@ -94,9 +98,26 @@ final class ExportSelection {
     return place
   }
 
-  /// A connection at its place.
-  subscript(place: Int) -> Span {
-    get { spans[place] }
-    _modify { yield &spans[place] }
+  /// The number of the connection at a place, and whether a packet from `source` travels from its server.
+  func connection(_ place: Int, from source: Endpoint) -> (serial: UInt32, isBack: Bool) {
+    (spans[place].serial, !spans[place].isClient(source))
+  }
+
+  /// The place in its stream of a segment with bytes, of the connection at `place`.
+  func offset(_ sequence: UInt32, _ place: Int, isBack: Bool) -> Int64 {
+    let first = isBack ? spans[place].firstSequences.1 : spans[place].firstSequences.0
+    guard let first else { return 0 }
+    let near = isBack ? spans[place].reached.1 : spans[place].reached.0
+    let distance = Int64(sequence.distance(from: first &+ UInt32(truncatingIfNeeded: near)))
+    let offset = near + distance
+    // What is far away belongs to no stream, and must not lead others astray.
+    if abs(distance) < 1 << 30 {
+      if isBack {
+        spans[place].reached.1 = max(near, offset)
+      } else {
+        spans[place].reached.0 = max(near, offset)
+      }
+    }
+    return offset
   }
 }

@@ -29,7 +29,10 @@ final class ExportSink: EngineSink {
   private var lastSession: [UInt32: UInt32] = [:]
   private var firstMessage: [UInt32: Timestamp] = [:]
 
-  static let needs: EngineOptions.Needs = [.frames, .connections, .lateReports]
+  /// What the engine has to tell for that.
+  var needs: EngineOptions.Needs {
+    followsSessions || findsOpenings ? [.frames, .connections, .lateReports] : [.connections, .lateReports]
+  }
 
   private let keepsUndecoded: Bool
   private let followsSessions: Bool, findsOpenings: Bool

@@ -8,20 +8,23 @@ final class PacketCopier {
   /// The replacements of packets; `nil` where they are copied as they are.
   private let redaction: ExportRedaction?
   private let range: ExportRange?
-  private let comment: (PacketRecord) -> String?
+  /// What is to be said of a packet; `nil` where nothing is of any.
+  private let comment: ((PacketRecord) -> String?)?
   private let source: MergedCapture
-  private var isOver = false
-  private var left: UInt64
-  private var latest: PacketRecord?
-  private var lastWritten: Timestamp?
-  private var failure: CaptureError?
+  @exclusivity(unchecked) private var isOver = false
+  @exclusivity(unchecked) private var left: UInt64
+  @exclusivity(unchecked) private var latest: PacketRecord?
+  @exclusivity(unchecked) private var lastWritten: Timestamp?
+  @exclusivity(unchecked) private var failure: CaptureError?
+  /// The interface of the last packet of the batch, and its name; less than 0 where there was none.
+  @exclusivity(unchecked) private var interface: (index: Int, name: String?) = (-1, nil)
   /// Packets that were read.
-  private(set) var total: UInt64 = 0
+  @exclusivity(unchecked) private(set) var total: UInt64 = 0
 
   /// Nothing is read yet. `comment` gives what is to be said of a packet.
   init(
     _ run: Run, to file: ExportFile, _ selection: ExportSelection, _ redaction: ExportRedaction?, _ range: ExportRange?,
-    comment: @escaping (PacketRecord) -> String?
+    comment: ((PacketRecord) -> String?)?
   ) {
     (self.file, self.selection, self.redaction, self.range) = (file, selection, redaction, range)
     self.comment = comment
@@ -41,6 +44,7 @@ final class PacketCopier {
   }
 
   private func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) {
+    interface = (-1, nil)
     for i in 0..<Int(min(UInt64(records.count), left)) {
       total += 1
       if latest.map({ $0.timestamp < records[i].timestamp }) ?? true { latest = records[i] }
@@ -62,9 +66,11 @@ final class PacketCopier {
 
   private func write(_ record: PacketRecord, _ bytes: RawSpan) throws(CaptureError) {
     lastWritten = max(lastWritten ?? .distantPast, record.timestamp)
-    let index = Int(record.interface)
-    let name = index < source.interfaces.count ? source.interfaces[index].name : nil
-    try file.write(record, bytes, interface: name, comment: comment(record))
+    if interface.index != Int(record.interface) {
+      let interfaces = source.interfaces, index = Int(record.interface)
+      interface = (index, index < interfaces.count ? interfaces[index].name : nil)
+    }
+    try file.write(record, bytes, interface: interface.name, comment: comment?(record))
   }
 
   /// Writes a packet without bytes at the time to which the capture goes, where other connections took it there: an answer that
