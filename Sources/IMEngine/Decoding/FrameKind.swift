@@ -74,6 +74,14 @@ package struct FrameKind: Sendable, BitwiseCopyable {
     package static let outlives = Flags(rawValue: 131_072)
     /// Its body has a number by which answers may name it instead of its own; see `Frame.Flags.reference`.
     package static let referenced = Flags(rawValue: 262_144)
+    /// As an answer, it refuses whatever its status is.
+    package static let refusesAlways = Flags(rawValue: 524_288)
+    /// Its frames have no length: they end where it would be.
+    package static let lengthAbsent = Flags(rawValue: 1_048_576)
+    /// It is answered only on connections on which a frame said so; see `tellsAnswers`.
+    package static let answeredOnDemand = Flags(rawValue: 2_097_152)
+    /// It tells whether types that are `answeredOnDemand` are answered from then on.
+    package static let tellsAnswers = Flags(rawValue: 4_194_304)
     /// What is looked at after tracking: by its tags, by the variant that it tells, by the number that it is referred to.
     static let tagged: Flags = [.handshake, .receipt, .tellsVariant, .referenced]
   }

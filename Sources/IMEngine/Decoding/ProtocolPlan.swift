@@ -45,6 +45,7 @@ package final class ProtocolPlan: @unchecked Sendable {
   private var nested: UnsafeMutablePointer<UInt32>
   private var unknown: UnsafeMutablePointer<FrameKind>
   private var forms: UnsafeMutablePointer<TLVForm>
+  private var general: (plan: UnsafeMutablePointer<GeneralPlan>, extras: UnsafeMutablePointer<KindExtra>)?
   /// The plan of the protocol's variant, where there is one: the same types, with other bodies. A message tells which one a
   /// connection speaks.
   @exclusivity(unchecked) package private(set) var variant: ProtocolPlan?
@@ -84,6 +85,14 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var nestedTags: [UInt32] = []
     /// The forms of values, where tags tell it.
     package var forms: [TLVForm] = []
+    /// What the general reader needs; `nil` in plans that are read without it.
+    package var general: GeneralPlan?
+    /// What types have beyond `FrameKind`, by index, where `general` is there.
+    package var extras: [KindExtra] = []
+    /// Further values of types, by index.
+    package var otherValues: [(value: UInt64, index: Int)] = []
+    /// The index of the type of frames whose content cannot be read.
+    package var unreadable: Int?
 
     /// An empty draft.
     package init() {}
@@ -116,10 +125,11 @@ package final class ProtocolPlan: @unchecked Sendable {
         sensitiveTags: sensitiveTags, tagTypes: tagTypes, checksumName: checksumName, draft: variant)
     }
 
-    let values = draft.kinds.map(\.value)
+    let values = draft.kinds.map(\.value) + draft.otherValues.map(\.value)
     let (multiplier, bits) = Self.perfectHash(values)
     let places = 1 << bits
-    kindCount = draft.plan.framing.partCount > 0 ? 2 * places : places
+    let hasTwins = draft.plan.framing.partCount > 0 || draft.general != nil
+    kindCount = hasTwins ? 2 * places : places
     kinds = .allocate(capacity: kindCount)
     kinds.initialize(repeating: FrameKind(), count: kindCount)
     steps = .allocate(capacity: max(1, draft.steps.count))
@@ -150,9 +160,26 @@ package final class ProtocolPlan: @unchecked Sendable {
       entry.index = UInt8(index)
       entry.evidence = UInt8(
         min(64, kind.headMask.nonzeroBitCount + Self.lengthEvidence(kind.minimumBody, kind.maximumBody)))
-      let place = Int(truncatingIfNeeded: (kind.value &* multiplier) >> UInt64(64 - bits))
-      kinds[place] = entry
-      if draft.plan.framing.partCount > 0 { kinds[place + places] = Self.piece(entry) }
+      for value in [kind.value] + draft.otherValues.filter({ $0.index == index }).map(\.value) {
+        let place = Int(truncatingIfNeeded: (value &* multiplier) >> UInt64(64 - bits))
+        entry.value = value
+        kinds[place] = entry
+        if hasTwins { kinds[place + places] = draft.general == nil ? Self.piece(entry) : Self.oneWay(entry) }
+      }
+    }
+    if var general = draft.general {
+      if let index = draft.unreadable {
+        general.unreadable = Int32(
+          truncatingIfNeeded: (draft.kinds[index].value &* multiplier) >> UInt64(64 - bits))
+      }
+      let extras = UnsafeMutablePointer<KindExtra>.allocate(capacity: 64)
+      extras.initialize(repeating: KindExtra(), count: 64)
+      for (i, extra) in draft.extras.prefix(64).enumerated() { extras[i] = extra }
+      general.extras = UnsafePointer(extras)
+      let place = UnsafeMutablePointer<GeneralPlan>.allocate(capacity: 1)
+      place.initialize(to: general)
+      plan.general = UnsafePointer(place)
+      self.general = (place, extras)
     }
     plan.magicEvidence = Self.magicEvidence(draft)
     plan.typeEvidence = Self.typeEvidence(draft, plan.magicEvidence)
@@ -186,6 +213,13 @@ package final class ProtocolPlan: @unchecked Sendable {
       piece.answers = 0
     }
     return piece
+  }
+
+  /// A type whose answers its connection did not ask for.
+  private static func oneWay(_ kind: FrameKind) -> FrameKind {
+    var kind = kind
+    kind.flags.remove(.expectsAck)
+    return kind
   }
 
   /// The name that the profile gives a status of this plan; `nil` where it gives none.
@@ -262,6 +296,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     swap(&nested, &other.nested)
     swap(&unknown, &other.unknown)
     swap(&forms, &other.forms)
+    swap(&general, &other.general)
     swap(&variant, &other.variant)
     swap(&loaded, &other.loaded)
     swap(&fieldLoader, &other.fieldLoader)
@@ -274,5 +309,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     nested.deallocate()
     unknown.deallocate()
     forms.deallocate()
+    general?.plan.deallocate()
+    general?.extras.deallocate()
   }
 }

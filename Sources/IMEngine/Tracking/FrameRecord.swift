@@ -103,6 +103,7 @@ struct FrameRecord: BitwiseCopyable {
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ side: FlowSide, _ plan: UnsafePointer<Plan>
   ) {
     named = frame.pointee.sequence
+    if kind.pointee.flags.contains(.refusesAlways) { facts.insert(.refuses) }
     if frame.pointee.bodyCount == Int(plan.pointee.ackBodyCount) {
       named = plan.pointee.ackBody.read(bytes, frame.pointee.body)
     } else if !frame.pointee.flags.isDisjoint(with: [.answered, .reference]) {
