@@ -525,9 +525,9 @@ extension UnsafePointer<Plan> {
   }
 
   /// What stands for `client` and `server` as parts of a type, and for a beat.
-  private static var client: UInt64 { 1 << 61 | 0x636c_6965_6e74 }
-  private static var server: UInt64 { 1 << 61 | 0x7365_7276_6572 }
-  private static var beat: UInt64 { 1 << 61 | 0x6265_6174 }
+  private static var client: UInt64 { 1 << 60 | 0x636c_6965_6e74 }
+  private static var server: UInt64 { 1 << 60 | 0x7365_7276_6572 }
+  private static var beat: UInt64 { 1 << 60 | 0x6265_6174 }
 
   /// What the content says of a frame's number, session and status.
   private func readValues(
@@ -573,11 +573,13 @@ extension UnsafePointer<Plan> {
   }
 
   /// Bits of proof that a frame that was read is one; `nil` where it is damaged, negative where nobody knows its type.
-  func evidence(ofGeneral frame: UnsafePointer<Frame>) -> Int? {
+  func evidence(ofGeneral frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes) -> Int? {
     guard let general = pointee.general, frame.pointee.checksumStatus != .bad,
       !frame.pointee.flags.contains(.malformed)
     else { return nil }
     guard frame.pointee.kind.pointee.index != FrameKind.unknownIndex else { return -12 }
+    // Line feeds between frames say nothing.
+    if general.pointee.beat >= 0, frame.pointee.count <= 2, frame.pointee.bodyCount == 0 { return 0 }
     var bits = Int(pointee.magicEvidence) + Int(frame.pointee.kind.pointee.evidence) + Int(pointee.checksumEvidence)
     if let extras = general.pointee.extras { bits += Int(extras[Int(frame.pointee.kind.pointee.index)].proof) }
     if let content = general.pointee.content {
@@ -588,6 +590,17 @@ extension UnsafePointer<Plan> {
       case .bytes, .words: break
       }
       if frame.pointee.flags.contains(.sequence) { bits += 4 }
+    }
+    let kind = frame.pointee.kind.pointee
+    if general.pointee.content == nil, pointee.framing.kind == .counted {
+      if kind.stepCount > 0 {
+        guard let weight = weighBody(bytes, frame.pointee, frame.pointee.start + frame.pointee.count) else { return nil }
+        bits += weight
+      } else if let extras = general.pointee.extras, kind.minimumBody != kind.maximumBody, pointee.checksumEvidence == 0 {
+        // A small number of a type, and any length, is what random bytes have.
+        let proof = Int(extras[Int(kind.index)].proof)
+        if proof < 12 { bits -= proof }
+      }
     }
     bits += 3 * Int(general.pointee.beginCount)
     if pointee.framing.kind != .message { bits += 3 * Int(general.pointee.endCount) }

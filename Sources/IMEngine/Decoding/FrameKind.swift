@@ -98,6 +98,9 @@ package struct FrameKind: Sendable, BitwiseCopyable {
   package var flags: Flags = []
   /// How many bits of proof a header of this type gives that it is one: fixed bits and lengths.
   package var evidence: UInt8 = 0
+  /// The index of the first of all types that the same answers in order answer, its own one included: for an answer in order, of
+  /// those that it answers.
+  var order: UInt8 = Self.unknownIndex
   /// The least status that accepts, where `acceptedLast` is not `.max`.
   package var acceptedFirst: UInt16 = 0
   /// The types, by index, that this one answers.

@@ -132,8 +132,8 @@ package struct StatusText: Sendable, BitwiseCopyable {
 
 /// The one number of 64 bits that stands for a number or a text of a content: equal values have the same one.
 package enum ContentNumber {
-  /// Numbers below are themselves.
-  private static var limit: UInt64 { 1 << 61 }
+  /// Numbers below are themselves. The two highest bits are the tracker's.
+  private static var limit: UInt64 { 1 << 60 }
   /// What stands for a part of a type that is absent.
   package static let absent: UInt64 = 0x7fff_0000_0000_0001
   /// What stands for any value in types with `*`.
@@ -149,7 +149,7 @@ package enum ContentNumber {
     return limit << 1 | FNV1a.hash(text) & (limit << 1 - 1)
   }
 
-  /// What stands for a number: itself, or a hash of it where it is longer than 61 bits.
+  /// What stands for a number: itself, or a hash of it where it is longer than 60 bits.
   @inline(__always)
   package static func of(_ number: UInt64) -> UInt64 {
     number < limit ? number : limit << 1 | (number &* GoldenRatio.of64Bits) & (limit << 1 - 1)

@@ -155,8 +155,10 @@ package final class ProtocolPlan: @unchecked Sendable {
     plan.unknownKind = UnsafePointer(unknown)
     plan.nestedTags = UnsafePointer(nested)
     plan.forms = UnsafePointer(forms)
+    let orders = Self.orders(draft.kinds)
     for (index, kind) in draft.kinds.enumerated() where !kind.isAbsent {
       var entry = kind
+      entry.order = orders[index]
       entry.index = UInt8(index)
       entry.evidence = UInt8(
         min(64, kind.headMask.nonzeroBitCount + Self.lengthEvidence(kind.minimumBody, kind.maximumBody)))
@@ -198,6 +200,31 @@ package final class ProtocolPlan: @unchecked Sendable {
     plan.firstBytes = Self.firstBytes(present)
     memory.initialize(to: plan)
     pointer = UnsafePointer(memory)
+  }
+
+  /// The first type, by index, of those that wait for the same answers in order, by the index of each type: an answer in order belongs
+  /// to the oldest open one of all that it answers.
+  private static func orders(_ kinds: [FrameKind]) -> [UInt8] {
+    var orders = kinds.indices.map { UInt8(truncatingIfNeeded: $0) }
+    let answers = kinds.filter { $0.role == .acknowledgment && $0.flags.contains(.unnumbered) }.map(\.answers)
+    // Answers that share a type share all of theirs.
+    var isChanged = true
+    while isChanged {
+      isChanged = false
+      for mask in answers {
+        let members = kinds.indices.filter { mask >> UInt64($0) & 1 == 1 && kinds[$0].flags.contains(.unnumbered) }
+        guard let first = members.map({ orders[$0] }).min() else { continue }
+        for member in members where orders[member] != first {
+          orders[member] = first
+          isChanged = true
+        }
+      }
+    }
+    for (i, kind) in kinds.enumerated() where kind.role == .acknowledgment && kind.flags.contains(.unnumbered) {
+      let first = kind.answers.trailingZeroBitCount
+      orders[i] = orders.indices.contains(first) ? orders[first] : UInt8(truncatingIfNeeded: first)
+    }
+    return orders
   }
 
   /// A type as a piece: its body has no layout of its own, and it answers nothing that it could name.

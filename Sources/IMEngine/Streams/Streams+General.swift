@@ -14,9 +14,10 @@ extension Streams {
     if half.pointee.rest == nil, !half.pointee.flags.contains(.lost), plan.pointee.framing.kind != .message {
       // The usual case: whole frames, read where the packet holds them.
       loop: while position < end,
-        case .frame(let extent) = plan.nextGeneral(bytes, position, end, message: nil, contents.pointer),
+        case .frame(var extent) = plan.nextGeneral(bytes, position, end, message: nil, contents.pointer),
         readGeneral(side, bytes, extent)
       {
+        absorbBeats(bytes, &extent, end)
         frame.pointee.timestamp = stretch.timestamp
         frame.pointee.number = stretch.number
         frame.pointee.streamOffset = base &+ UInt64(position - stretch.offset)
@@ -32,6 +33,15 @@ extension Streams {
     guard position < end else { return }
     append(side, bytes, stretch.from(position))
     decodeGeneral(side)
+  }
+
+  /// Beats behind a frame in the packet that ends it belong to it.
+  private mutating func absorbBeats(_ bytes: borrowing Bytes, _ extent: inout GeneralExtent, _ end: Int) {
+    guard let general = currentPlan.pointee.general, general.pointee.beat >= 0, !extent.isBeat else { return }
+    let before = extent.end
+    while extent.end < end, Int16(bytes.u8(extent.end)) == general.pointee.beat { extent.end += 1 }
+    frame.pointee.count += extent.end - before
+    frame.pointee.trailerCount += extent.end - before
   }
 
   /// Reads the frame at `extent` into the frame in hand; false where it is none.
@@ -124,7 +134,9 @@ extension Streams {
           }
           continue
         }
-        let last = rest.pointee.mark(at: max(start, extent.end - 1))
+        var extent = extent
+        let (last, delivered) = rest.pointee.stretch(at: max(start, extent.end - 1))
+        absorbBeats(bytes, &extent, delivered)
         frame.pointee.timestamp = last.timestamp
         frame.pointee.number = last.number
         let isCarried = half.pointee.flags.contains(.carried)
@@ -225,7 +237,7 @@ extension Streams {
         guard
           plan.readGeneral(
             bytes, extent, isFromServer: isFromServer, isAnswered: true, contents.pointer, &probe),
-          let found = plan.evidence(ofGeneral: &probe), found >= 0
+          let found = plan.evidence(ofGeneral: &probe, bytes), found >= 0
         else { return .none }
         bits += found
         if bits >= needed { return .at(position) }
@@ -268,7 +280,7 @@ extension Streams {
         guard
           plan.readGeneral(
             bytes, extent, isFromServer: isFromServer, isAnswered: true, contents.pointer, &probe),
-          let found = plan.evidence(ofGeneral: &probe)
+          let found = plan.evidence(ofGeneral: &probe, bytes)
         else {
           failures += 1
           if failures > 1 { return nil }
@@ -356,7 +368,7 @@ extension Streams {
           extent.end > position,
           plan.readGeneral(
             bytes, extent, isFromServer: isFromServer, isAnswered: true, contents.pointer, &probe),
-          let found = plan.evidence(ofGeneral: &probe)
+          let found = plan.evidence(ofGeneral: &probe, bytes)
         else { break }
         bits += found
         position = extent.end

@@ -91,7 +91,7 @@ struct FrameRecord: BitwiseCopyable {
     } else if kind.pointee.flags.contains(.expectsAck) {
       fingerprint = Self.fingerprint(frame, bytes, plan)
       if kind.pointee.flags.contains(.unnumbered) {
-        sequence = Self.ownNumber(side.flow, kind.pointee.index)
+        sequence = Self.ownNumber(side.flow, kind.pointee.order)
         facts.insert(.hasNumber)
       }
     }
@@ -113,7 +113,7 @@ struct FrameRecord: BitwiseCopyable {
       facts.insert(.repeatsNumber)
     }
     if kind.pointee.flags.contains(.unnumbered) {
-      named = Self.ownNumber(side.flow, UInt8(truncatingIfNeeded: kind.pointee.answers.trailingZeroBitCount))
+      named = Self.ownNumber(side.flow, kind.pointee.order)
     } else if plan.pointee.ackPlus != 0 {
       named = plan.number(before: named, by: plan.pointee.ackPlus)
     }

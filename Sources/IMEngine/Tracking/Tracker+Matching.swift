@@ -213,7 +213,7 @@ extension Tracker {
     let newest = find(flow.pointee.session, reverse, sequence)
     var found = newest
     if let newest, inOrder {
-      found = searchInOrder(from: newest, answer.at, flow)
+      found = searchInOrder(from: newest, answer, flow, received: Self.received(record, flow, reverse))
     } else if let newest, !isAnswer(answer.types, answer.at, newest) || isScoped && !isHere(newest, flow) {
       found = search(from: newest, answer, flow, counts: plan.pointee.sequenceCounts, isScoped: isScoped)
     }
