@@ -572,6 +572,32 @@ extension UnsafePointer<Plan> {
     }
   }
 
+  /// Bits of proof that texts are where a type's steps have them: so far as these count bytes alone.
+  private func textEvidence(_ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes) -> Int {
+    let kind = frame.pointee.kind.pointee
+    let last = frame.pointee.start + frame.pointee.count - frame.pointee.trailerCount
+    var position = frame.pointee.body
+    var bits = 0
+    for i in Int(kind.firstStep)..<Int(kind.firstStep) + Int(kind.stepCount) {
+      let step = pointee.steps[i]
+      let count = Int(step.count)
+      switch step.operation {
+      case .status, .at, .settle: continue
+      case .skip, .load: position += count
+      case .text, .bytes:
+        guard (1...4).contains(count), last - position >= count else { return bits }
+        let length = bytes.u64(position) >> UInt64(64 - count * 8)
+        position += count
+        guard length <= UInt64(last - position) else { return bits }
+        if !holdsControl(bytes, position, min(Int(length), 256)) { bits += 2 * min(8, Int(length)) }
+        position += Int(length)
+      default: return bits
+      }
+      guard position <= last else { return bits }
+    }
+    return bits
+  }
+
   /// Bits of proof that a frame that was read is one; `nil` where it is damaged, negative where nobody knows its type.
   func evidence(ofGeneral frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes) -> Int? {
     guard let general = pointee.general, frame.pointee.checksumStatus != .bad,
@@ -595,7 +621,7 @@ extension UnsafePointer<Plan> {
     if general.pointee.content == nil, pointee.framing.kind == .counted {
       if kind.stepCount > 0 {
         guard let weight = weighBody(bytes, frame.pointee, frame.pointee.start + frame.pointee.count) else { return nil }
-        bits += weight
+        bits += weight + textEvidence(frame, bytes)
       } else if let extras = general.pointee.extras, kind.minimumBody != kind.maximumBody, pointee.checksumEvidence == 0 {
         // A small number of a type, and any length, is what random bytes have.
         let proof = Int(extras[Int(kind.index)].proof)

@@ -190,7 +190,7 @@ extension Streams {
     default: break
     }
     let isFromServer = side.direction == .serverToClient
-    let needed = plan.pointee.framing.kind == .counted ? Int(plan.pointee.confirmEvidence) : 20
+    let needed = plan.pointee.framing.kind == .counted ? Int(plan.pointee.confirmEvidence) - 4 : 20
     var open: Int?
     var best: (position: Int, bits: Int)?
     var position = start
@@ -225,7 +225,11 @@ extension Streams {
     var at = position
     var bits = rest.pointee.startsDelivery(at: position) ? 8 : 0
     for _ in 0..<32 {
-      if at == end { return .open(at > position ? bits + 8 : 0) }
+      if at == end {
+        // Frames that end where everything that came ends.
+        guard at > position else { return .open(0) }
+        return bits + 8 >= needed ? .at(position) : .open(bits + 8)
+      }
       rest.pointee.search.credit -= 4
       switch plan.nextGeneral(bytes, at, end, message: nil, contents.pointer) {
       case .notAFrame, .stray: return .none

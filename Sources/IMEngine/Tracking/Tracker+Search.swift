@@ -30,6 +30,10 @@ extension Tracker {
     return early
   }
 
+  /// An answer without a number that the capture has in front of its message is no older than so much: taps and queues change the order of
+  /// packets that are close to one another.
+  private static var mostEarly: Nanoseconds { .milliseconds(1) }
+
   /// The low half of the offset up to which the sender of an answer had received the stream of `direction`; `nil` where that is not
   /// known, or where a carrier has offsets of its own.
   @inline(__always)
@@ -75,7 +79,7 @@ extension Tracker {
         received?.isAtOrAfter(exchange.pointee.end) ?? true
       {
         if exchange.pointee.firstAt > now {
-          if received != nil || flow.pointee.carrier != .max { early = exchange }
+          if exchange.pointee.firstAt.time(since: now) <= Self.mostEarly { early = exchange }
         } else if exchange.pointee.firstAt >= loss {
           oldest = exchange
         } else if exchange.pointee.fate != .unknown || flow.pointee.phase == .closed {
