@@ -30,6 +30,7 @@ extension Tracker {
   /// Whether the sender of an answer had received what precedes the end of a message, and nothing after it.
   private func isExact(_ orphan: Orphan, _ record: UnsafePointer<FrameRecord>, _ flow: Ref<Flow>) -> Bool {
     orphan.connection == flow.pointee.serial && orphan.acknowledged == record.pointee.sequenceEnd
+      && record.pointee.timestamp.time(since: orphan.answer.at) <= Self.mostEarly
   }
 
   /// Whether an answer in order may belong to a message after `exchange`, which ends at the TCP number `end`: its sender had received more,

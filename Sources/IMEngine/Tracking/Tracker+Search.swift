@@ -32,7 +32,7 @@ extension Tracker {
 
   /// An answer without a number that the capture has in front of its message is no older than so much: taps and queues change the order of
   /// packets that are close to one another.
-  private static var mostEarly: Nanoseconds { .milliseconds(1) }
+  static var mostEarly: Nanoseconds { .milliseconds(1) }
 
   /// The low half of the offset up to which the sender of an answer had received the stream of `direction`; `nil` where that is not
   /// known, or where a carrier has offsets of its own.
