@@ -9,6 +9,7 @@ extension ProfileCompiler {
   /// How the ends of frames are found, where no length tells.
   mutating func framing() throws(ProfileError) {
     guard let reader = try root.optional("framing") else { return }
+    if try reader.optional("kind") == nil { try reader.allow("kind", "delimiter", "escape", "maximum") }
     let kind = try reader.required("kind")
     let word = try kind.text()
     switch word {
@@ -20,7 +21,8 @@ extension ProfileCompiler {
     case "resp": try generalFraming(reader, .resp)
     default:
       let known = ["delimited", "line", "message", "terminated", "headers", "resp"]
-      throw kind.error("the kind of framing is \(known.dropLast().joined(separator: ", ")) or resp\(Self.nearest(word, known))")
+      throw kind.error(
+        "the kind of framing is \(known.dropLast().joined(separator: ", ")) or resp\(Self.nearest(word, known))")
     }
     draft.plan.maximumBody = try reader.optional("maximum")?.number(1...Self.maximumDelimited) ?? 65_536
     if draft.plan.framing.isGeneral { return }

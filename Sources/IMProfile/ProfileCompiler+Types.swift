@@ -25,10 +25,13 @@ extension ProfileCompiler {
       if content != nil {
         let proof = try generalTypeValue(key).proof
         content?.proofs.append(proof)
+        draft.typeLabels.append(try key.text())
       }
       if let also = try value.optional("also") {
         let others = try also.elements()
-        guard draft.otherValues.count + others.count <= 256 else { throw also.error("there are at most 256 other values") }
+        guard draft.otherValues.count + others.count <= 256 else {
+          throw also.error("there are at most 256 other values")
+        }
         for other in others {
           let number = try typeValue(other)
           guard values.insert(number).inserted else { throw other.error("the type '\(try other.text())' is taken") }

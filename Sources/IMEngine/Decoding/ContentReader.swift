@@ -76,7 +76,9 @@ extension UnsafePointer<Plan> {
     } else {
       guard head & pointee.magicMask == pointee.magic else { return .notAFrame }
     }
-    if general.pointee.hasAbsentLength, case .field(let field) = general.pointee.parts[0], available > field.place.offset {
+    if general.pointee.hasAbsentLength, case .field(let field) = general.pointee.parts[0],
+      available > field.place.offset
+    {
       let kind = kind(field.read(bytes, position))
       if kind.pointee.flags.contains(.lengthAbsent), head & kind.pointee.headMask == kind.pointee.headValue {
         let count = Int(pointee.lengthOffset)
@@ -176,7 +178,9 @@ extension UnsafePointer<Plan> {
       let last = position + width + Int(count)
       return .frame(GeneralExtent(start: position, body: position + width, bodyEnd: last, end: last))
     }
-    if general.pointee.hasRecords, let last = find(bytes, position, stop, general.pointee.ends, general.pointee.endCount) {
+    if general.pointee.hasRecords,
+      let last = find(bytes, position, stop, general.pointee.ends, general.pointee.endCount)
+    {
       return .frame(
         GeneralExtent(start: position, body: position, bodyEnd: last, end: last + Int(general.pointee.endCount)))
     }
@@ -264,7 +268,8 @@ extension UnsafePointer<Plan> {
       guard value.kind == .text else { return nil }
       return bytes.decimal(position + value.offset, value.count)
     }
-    guard general.pointee.bodyTypeCount > 0, case .value(let slot) = general.pointee.parts[Int(general.pointee.partCount) - 1],
+    guard general.pointee.bodyTypeCount > 0,
+      case .value(let slot) = general.pointee.parts[Int(general.pointee.partCount) - 1],
       let word = ContentNumber.of(values[Int(slot)], bytes, at: position)
     else { return nil }
     for i in 0..<Int(general.pointee.bodyTypeCount) where general.pointee.bodyTypes[i] == word {
@@ -407,7 +412,9 @@ extension UnsafePointer<Plan> {
         guard at.operation == .at else { continue }
         if at.a == 1 {
           // A JSON object at the end of the line.
-          guard let inner = general.pointee.inner, let first = bytes.first(0x7b, extent.start, extent.body) else { continue }
+          guard let inner = general.pointee.inner, let first = bytes.first(0x7b, extent.start, extent.body) else {
+            continue
+          }
           _ = bytes.scan(inner, first, extent.body - first, values)
           if let number = ContentNumber.of(values[Int(at.count)], bytes, at: first) { put(number, at.register, frame) }
           continue
@@ -485,11 +492,21 @@ extension UnsafePointer<Plan> {
     }
     let exact = Self.combined(parts, count, 0)
     frame.pointee.type = exact
+    // General frames have no lists: this tells whether `*` stands for nothing, which proves nothing.
+    frame.pointee.secondListOffset = 0
     let found = kind(exact)
     if found != pointee.unknownKind || general.pointee.maskCount == 0 { return found }
     for i in 0..<Int(general.pointee.maskCount) {
       let other = kind(Self.combined(parts, count, general.pointee.masks[i]))
-      if other != pointee.unknownKind { return other }
+      if other != pointee.unknownKind {
+        var isTold = false
+        for part in 0..<count {
+          if case .side = general.pointee.parts[part] { continue }
+          if general.pointee.masks[i] &>> UInt8(part) & 1 == 0 || parts[part] != ContentNumber.absent { isTold = true }
+        }
+        frame.pointee.secondListOffset = isTold ? 0 : 1
+        return other
+      }
     }
     return pointee.unknownKind
   }
@@ -510,7 +527,9 @@ extension UnsafePointer<Plan> {
     // SAFETY: the value lies in the frame, which the caller has proved to be there.
     return bytes.span.withUnsafeBytes { raw in
       ContentNumber.of(
-        raw[(origin + value.offset)..<(origin + value.offset + value.count)].lazy.map { $0 &- 0x41 < 26 ? $0 | 0x20 : $0 })
+        raw[(origin + value.offset)..<(origin + value.offset + value.count)].lazy.map {
+          $0 &- 0x41 < 26 ? $0 | 0x20 : $0
+        })
     }
   }
 
@@ -572,6 +591,9 @@ extension UnsafePointer<Plan> {
     }
   }
 
+  /// Whether a value of RESP begins with its type.
+  private static func isRESP(_ byte: UInt8) -> Bool { "*+-:$~>%|_#,(!=".utf8.contains(byte) }
+
   /// Bits of proof that texts are where a type's steps have them: so far as these count bytes alone.
   private func textEvidence(_ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes) -> Int {
     let kind = frame.pointee.kind.pointee
@@ -608,9 +630,14 @@ extension UnsafePointer<Plan> {
     if general.pointee.beat >= 0, frame.pointee.count <= 2, frame.pointee.bodyCount == 0 { return 0 }
     var bits = Int(pointee.magicEvidence) + Int(frame.pointee.kind.pointee.evidence) + Int(pointee.checksumEvidence)
     if let extras = general.pointee.extras { bits += Int(extras[Int(frame.pointee.kind.pointee.index)].proof) }
+    // A record has the byte that ends it.
+    if general.pointee.hasRecords, !general.pointee.hasCountedRecords, frame.pointee.trailerCount == 0 { return nil }
     if let content = general.pointee.content {
+      if frame.pointee.secondListOffset != 0, content.kind == .json { return -12 }
       switch content.kind {
       case .json: bits += 16
+      // A line of words is what a person types, and what many protocols have.
+      case .resp where !Self.isRESP(bytes.u8(frame.pointee.start)): return 0
       case .headers, .resp: bits += 12
       case .protobuf: bits += frame.pointee.bodyCount > 0 ? 8 : 0
       case .bytes, .words: break
@@ -620,9 +647,12 @@ extension UnsafePointer<Plan> {
     let kind = frame.pointee.kind.pointee
     if general.pointee.content == nil, pointee.framing.kind == .counted {
       if kind.stepCount > 0 {
-        guard let weight = weighBody(bytes, frame.pointee, frame.pointee.start + frame.pointee.count) else { return nil }
+        guard let weight = weighBody(bytes, frame.pointee, frame.pointee.start + frame.pointee.count) else {
+          return nil
+        }
         bits += weight + textEvidence(frame, bytes)
-      } else if let extras = general.pointee.extras, kind.minimumBody != kind.maximumBody, pointee.checksumEvidence == 0 {
+      } else if let extras = general.pointee.extras, kind.minimumBody != kind.maximumBody, pointee.checksumEvidence == 0
+      {
         // A small number of a type, and any length, is what random bytes have.
         let proof = Int(extras[Int(kind.index)].proof)
         if proof < 12 { bits -= proof }

@@ -91,6 +91,8 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var extras: [KindExtra] = []
     /// Further values of types, by index.
     package var otherValues: [(value: UInt64, index: Int)] = []
+    /// How types are written, by index, where their values are no numbers of the header.
+    package var typeLabels: [String] = []
     /// The index of the type of frames whose content cannot be read.
     package var unreadable: Int?
 

@@ -59,7 +59,9 @@ extension Streams {
         select(profile)
         if currentPlan.pointee.framing.isGeneral {
           // Those that look alike are compared: the one that explains most is chosen, and not the first.
-          guard let bits = proofOfGeneral(side, rest), bits >= neededOfGeneral(flow, i, isEnd: isEnd) else { continue }
+          guard isThorough || half.pointee.flags.contains(.fromStart) && rest.pointee.deliveryCount <= 32,
+            let bits = proofOfGeneral(side, rest), bits >= neededOfGeneral(flow, i, isEnd: isEnd)
+          else { continue }
           let weight = bits + (isHinted(flow, i) ? 24 : 0)
           if weight > best {
             (best, second, bestProfile) = (weight, best, profile)

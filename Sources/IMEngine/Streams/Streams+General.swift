@@ -202,7 +202,8 @@ extension Streams {
       case .open(let bits):
         if isEnd {
           if bits > best?.bits ?? 11 { best = (candidate, bits) }
-        } else if open == nil, end - candidate <= Self.mostHeld, bits > 0 || rest.pointee.startsDelivery(at: candidate) {
+        } else if open == nil, end - candidate <= Self.mostHeld, bits > 0 || rest.pointee.startsDelivery(at: candidate)
+        {
           open = candidate
         }
       case .none: break
@@ -310,16 +311,15 @@ extension Streams {
   private mutating func firstGeneral(
     _ bytes: borrowing Bytes, _ rest: Ref<StreamRest>, _ isFromServer: Bool
   ) -> Int? {
-    var position = rest.pointee.start
-    while let candidate = currentPlan.nextCandidate(bytes, position, rest.pointee.end, rest) {
-      rest.pointee.search.credit -= 1 + (candidate - position) >> 3
+    // Where a packet begins: in the midst of one, small numbers and words look like frames too easily, and looking costs too much.
+    for (candidate, _, _) in rest.pointee.deliveries(rest.pointee.count).prefix(32) {
+      rest.pointee.search.credit -= 1
       guard rest.pointee.search.credit > 0 else { return nil }
       switch weighGeneral(bytes, candidate, rest.pointee.end, rest, isFromServer, needed: 24) {
       case .at(let place): return place
       case .open(let bits) where bits >= 20: return candidate
       case .open, .none: break
       }
-      position = candidate + 1
     }
     return nil
   }

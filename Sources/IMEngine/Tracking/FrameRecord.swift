@@ -30,6 +30,8 @@ struct FrameRecord: BitwiseCopyable {
     static let refuses = Facts(rawValue: 16)
     /// `acknowledged` holds a number.
     static let hasAcknowledged = Facts(rawValue: 32)
+    /// It was read when its packet came, so that `acknowledged` is what that packet says. Known of answers in order alone.
+    static let isCurrent = Facts(rawValue: 64)
   }
 
   /// When the packet came that made its last byte contiguous.
@@ -114,6 +116,7 @@ struct FrameRecord: BitwiseCopyable {
     }
     if kind.pointee.flags.contains(.unnumbered) {
       named = Self.ownNumber(side.flow, kind.pointee.order)
+      if frame.pointee.timestamp == side.flow.pointee.lastSeen { facts.insert(.isCurrent) }
     } else if plan.pointee.ackPlus != 0 {
       named = plan.number(before: named, by: plan.pointee.ackPlus)
     }

@@ -226,7 +226,8 @@ extension Tracker {
         key,
         Orphan(
           answer: answer, isCumulative: isCumulative, connection: flow.pointee.serial,
-          acknowledged: record.pointee.facts.contains(.hasAcknowledged) ? record.pointee.acknowledged : nil))
+          acknowledged: record.pointee.facts.contains(.hasAcknowledged)
+            && (!inOrder || record.pointee.facts.contains(.isCurrent)) ? record.pointee.acknowledged : nil))
       return
     }
     self.answer(exchange, answer, on: flow, &note)

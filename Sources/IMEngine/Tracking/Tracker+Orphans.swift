@@ -30,7 +30,6 @@ extension Tracker {
   /// Whether the sender of an answer had received what precedes the end of a message, and nothing after it.
   private func isExact(_ orphan: Orphan, _ record: UnsafePointer<FrameRecord>, _ flow: Ref<Flow>) -> Bool {
     orphan.connection == flow.pointee.serial && orphan.acknowledged == record.pointee.sequenceEnd
-      && record.pointee.timestamp.time(since: orphan.answer.at) <= Self.mostEarly
   }
 
   /// Whether an answer in order may belong to a message after `exchange`, which ends at the TCP number `end`: its sender had received more,
@@ -38,7 +37,9 @@ extension Tracker {
   private mutating func mayBeAnotherOne(
     _ orphan: Orphan, _ exchange: Ref<KeptExchange>, _ end: UInt32, _ flow: Ref<Flow>
   ) -> Bool {
-    guard let acknowledged = orphan.acknowledged, acknowledged != end, acknowledged.isAtOrAfter(end) else { return false }
+    guard let acknowledged = orphan.acknowledged, acknowledged != end, acknowledged.isAtOrAfter(end) else {
+      return false
+    }
     let answering = flow.pointee.side(exchange.pointee.direction.reversed)
     guard let loss = lastLoss(flow, answering, upTo: orphan.answer.at) else { return false }
     return loss >= exchange.pointee.firstAt
@@ -63,23 +64,25 @@ extension Tracker {
     let isInOrder = record.pointee.kind.pointee.flags.contains(.unnumbered)
     // Without numbers, the answer is meant whose sender had received this message and none after it, where there is one.
     let exact = isInOrder ? waiting.first { isExact($0, record, flow) } : nil
+    var isOver = false
     for orphan in waiting {
       let isAcknowledged =
         orphan.connection == flow.pointee.serial
         && orphan.acknowledged?.isAtOrAfter(end) ?? false
       // An identifier is free again after its answer: another answer belongs to another message.
       var isFree = plan.pointee.sequenceCounts || matching.isEmpty
-      if isInOrder {
-        isFree =
-          matching.isEmpty
-          && (exact.map { $0.answer.at == orphan.answer.at } ?? !mayBeAnotherOne(orphan, exchange, end, flow))
-      }
+      if isInOrder { isFree = matching.isEmpty && exact.map { $0.answer.at == orphan.answer.at } ?? !isOver }
       let mayBe = plan.pointee.numberLife == .session || orphan.connection == flow.pointee.serial
       let isForgotten = record.pointee.timestamp.time(since: orphan.answer.at) > Self.orphanPatience
       if isFree, mayBe, !isForgotten, orphan.answer.types >> UInt64(exchange.pointee.kind) & 1 == 1,
-        orphan.answer.at >= exchange.pointee.firstAt || isAcknowledged && !isInOrder
-          || isInOrder && isExact(orphan, record, flow)
+        orphan.answer.at >= exchange.pointee.firstAt || isAcknowledged
       {
+        // The oldest that it may be is looked at, and no later one.
+        if isInOrder, exact == nil, mayBeAnotherOne(orphan, exchange, end, flow) {
+          isOver = true
+          left.append(orphan)
+          continue
+        }
         matching.append(orphan)
       } else {
         left.append(orphan)

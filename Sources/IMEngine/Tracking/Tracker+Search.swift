@@ -32,7 +32,7 @@ extension Tracker {
 
   /// An answer without a number that the capture has in front of its message is no older than so much: taps and queues change the order of
   /// packets that are close to one another.
-  static var mostEarly: Nanoseconds { .milliseconds(1) }
+  private static var mostEarly: Nanoseconds { .milliseconds(1) }
 
   /// The low half of the offset up to which the sender of an answer had received the stream of `direction`; `nil` where that is not
   /// known, or where a carrier has offsets of its own.
@@ -40,7 +40,9 @@ extension Tracker {
   static func received(
     _ record: UnsafePointer<FrameRecord>, _ flow: Ref<Flow>, _ direction: Direction
   ) -> UInt32? {
-    guard record.pointee.facts.contains(.hasAcknowledged), flow.pointee.carrier == .max else { return nil }
+    guard record.pointee.facts.isSuperset(of: [.hasAcknowledged, .isCurrent]), flow.pointee.carrier == .max else {
+      return nil
+    }
     let half = flow.half(flow.pointee.side(direction))
     let next = half.pointee.flags.contains(.finished) ? half.pointee.next &- 1 : half.pointee.next
     return UInt32(truncatingIfNeeded: half.pointee.offset) &+ (record.pointee.acknowledged &- next)
@@ -79,7 +81,7 @@ extension Tracker {
         received?.isAtOrAfter(exchange.pointee.end) ?? true
       {
         if exchange.pointee.firstAt > now {
-          if exchange.pointee.firstAt.time(since: now) <= Self.mostEarly { early = exchange }
+          if received != nil || exchange.pointee.firstAt.time(since: now) <= Self.mostEarly { early = exchange }
         } else if exchange.pointee.firstAt >= loss {
           oldest = exchange
         } else if exchange.pointee.fate != .unknown || flow.pointee.phase == .closed {
