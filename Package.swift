@@ -49,7 +49,7 @@ let offered: [Product] =
     .library(
       name: "rooms",
       targets: [
-        "IMWire", "IMTLS", "IMCapture", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMInference", "IMRedaction",
+        "IMWire", "IMTLS", "IMCapture", "IMContent", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMInference", "IMRedaction",
         "IMFilter",
         "IMOwners", "IMTerminal", "IMBrowser", "IMStore",
         "IMAlerts", "IMOutput", "IMDocuments", "IMPipeline", "IMCommandLine", "IMEndpoint",
@@ -96,11 +96,12 @@ let package = Package(
     room("IMCapture", ["IMWire", "CPcap", "CSandbox", "CZlib"]),
     .target(name: "CMachine"),
     .target(name: "CSandbox"),
-    room("IMFields", ["IMWire"]),
-    room("IMEngine", ["IMWire", "IMFields", "IMTLS", "CDeflate", "CMachine", "CZlib"]),
+    room("IMContent", [], isQuick: true),
+    room("IMFields", ["IMWire", "IMContent"]),
+    room("IMEngine", ["IMWire", "IMContent", "IMFields", "IMTLS", "CDeflate", "CMachine", "CZlib"]),
     room("IMYAML", ["CYAML"], isCold: true, isQuick: true),
     room(
-      "IMProfile", ["IMEngine", "IMFields", "IMYAML", "IMWire"],
+      "IMProfile", ["IMEngine", "IMContent", "IMFields", "IMYAML", "IMWire"],
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")], isCold: true, isQuick: true),
     room("IMInference", ["IMEngine", "IMWire"], isCold: true, isQuick: true),
     room("IMRedaction", ["IMEngine", "IMFields", "IMWire"]),
@@ -163,6 +164,7 @@ let package = Package(
     tests("IMBrowserTests", ["IMBrowser", "IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMWire"]),
     tests("IMCommandLineTests", ["IMCommandLine"]),
     tests("IMCaptureTests", ["IMCapture", "IMWire"]),
+    tests("IMContentTests", ["IMContent"]),
     tests("IMFieldsTests", ["IMFields", "IMProfile", "IMEngine", "IMYAML", "IMWire"]),
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
     tests("IMYAMLTests", ["IMYAML"]),

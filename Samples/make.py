@@ -10,7 +10,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from generator import carriers, files, relatives, requests, scenarios, truth  # noqa: E402
+from generator import carriers, files, reach, relatives, requests, scenarios, truth  # noqa: E402
 
 
 def write_truth(path, world):
@@ -36,9 +36,12 @@ def main(folder):
         write_truth(path + ".truth.json", world)
         print("%s: %d packets, %d bytes" % (name, len(world.packets()), os.path.getsize(path)))
     # The truth of these is another decoder's: tshark's, and those in Tests/Witnesses.
-    for name, scenario in {**requests.ALL, **relatives.ALL, **carriers.ALL}.items():
+    for name, scenario in {**requests.ALL, **relatives.ALL, **carriers.ALL, **reach.ALL}.items():
         encoder, path, packets = files.Encoder(), os.path.join(folder, name), scenario()
         files.pcap(path, [(p.time, encoder.encode(p)) for p in packets])
+        if name in reach.COUNTS:
+            with open(path + ".truth.json", "w", encoding="utf-8") as file:
+                file.write(json.dumps(dict({"generator": "Samples/generator/reach.py"}, **reach.COUNTS[name]), indent=1) + "\n")
         print("%s: %d packets, %d bytes" % (name, len(packets), os.path.getsize(path)))
 
 

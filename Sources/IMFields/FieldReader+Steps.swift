@@ -84,6 +84,7 @@ extension FieldReader {
       guard case .text(let text)? = value(of), let fields = KeyedTextReader.fields(of: text, keys) else { return }
       try note(field, .object(fields))
     case .json(let members): try json(members)
+    case .paths(let paths): try self.paths(paths)
     }
   }
 

@@ -241,6 +241,8 @@ package struct FieldStep: Sendable {
     case keys(field: Int, of: Int, KeyedText)
     /// The members of a JSON object that is the rest.
     case json([(field: Int, key: String, kind: JSONKind)])
+    /// Values that paths lead to.
+    case paths(FieldPaths)
 
     /// A value that is read.
     package static func value(_ step: ValueStep) -> Self { .value(SharedValue(step)) }

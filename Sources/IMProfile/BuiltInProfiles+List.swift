@@ -2,9 +2,15 @@
 
 extension BuiltInProfiles {
   /// Those in use by default, in the order in which they are tried: by `place` in their YAML.
-  package static let usual = ["tjp", "mqtt", "smpp", "diameter", "goim", "jt808"]
+  package static let usual = [
+    "tjp", "mqtt", "smpp", "diameter", "goim", "jt808", "stomp", "nats", "socketio", "phoenix", "signalr", "ocpp",
+    "gbt32960",
+  ]
   /// The names of all; those without a `place` have to be asked for.
-  package static let names = usual + ["tjp-article", "tjp-v2"]
+  package static let names =
+    usual + [
+      "cmpp", "modbus", "redis", "sgip", "smgp", "teamtalk", "tjp-article", "tjp-v2", "turms", "wukongim",
+    ]
 
   /// The YAML of the profile called `name`.
   static func yaml(_ name: String) -> [UInt8]? {
@@ -15,8 +21,23 @@ extension BuiltInProfiles {
     case "diameter": PackageResources.diameter_yaml
     case "goim": PackageResources.goim_yaml
     case "jt808": PackageResources.jt808_yaml
+    case "stomp": PackageResources.stomp_yaml
+    case "nats": PackageResources.nats_yaml
+    case "socketio": PackageResources.socketio_yaml
+    case "phoenix": PackageResources.phoenix_yaml
+    case "signalr": PackageResources.signalr_yaml
+    case "ocpp": PackageResources.ocpp_yaml
+    case "gbt32960": PackageResources.gbt32960_yaml
+    case "cmpp": PackageResources.cmpp_yaml
+    case "modbus": PackageResources.modbus_yaml
+    case "redis": PackageResources.redis_yaml
+    case "sgip": PackageResources.sgip_yaml
+    case "smgp": PackageResources.smgp_yaml
+    case "teamtalk": PackageResources.teamtalk_yaml
     case "tjp-article": PackageResources.tjp_article_yaml
     case "tjp-v2": PackageResources.tjp_v2_yaml
+    case "turms": PackageResources.turms_yaml
+    case "wukongim": PackageResources.wukongim_yaml
     default: nil
     }
   }

@@ -1,3 +1,4 @@
+import IMContent
 import IMFields
 import IMYAML
 
@@ -66,6 +67,9 @@ extension FieldCompiler {
           members.append((try id(name, type), try name.text(), wanted))
         }
         return .json(members)
+      case "paths":
+        try reader.allow("paths", "when", "unless")
+        return .paths(try paths(value))
       case "remember":
         try reader.allow("remember", "when", "unless")
         draft.remembers = true
@@ -83,6 +87,40 @@ extension FieldCompiler {
       }
     }
     return .value(try value(reader, hasField: true))
+  }
+
+  /// Fields that paths lead to: each has a path, or a path and what its values are.
+  mutating func paths(_ reader: YAMLReader) throws(ProfileError) -> FieldPaths {
+    guard contentKind != .bytes else { throw reader.error("'paths' needs 'content'") }
+    var builder = ContentPlanBuilder()
+    var items: [FieldPaths.Item] = []
+    for (name, wanted) in try reader.entries() {
+      var at = wanted
+      var type = FieldType.text
+      if !wanted.isScalar {
+        try wanted.allow("at", "type")
+        at = try wanted.required("at")
+        if let word = try wanted.optional("type") {
+          let known: [String: FieldType] = [
+            "text": .text, "integer": .integer, "flag": .boolean, "bytes": .bytes,
+          ]
+          guard let found = known[try word.text()] else { throw word.error("a type here is text, integer, flag or bytes") }
+          type = found
+        }
+      }
+      if try at.text() == "lead", !lead.isEmpty {
+        items.append(FieldPaths.Item(field: try id(name, .integer), slot: -1, type: .integer))
+        continue
+      }
+      guard let steps = ContentPath.steps(try at.text(), contentKind) else {
+        throw at.error("a path is 1 to \(ContentPlan.maximumDepth) names, numbers or * with dots between them")
+      }
+      guard let slot = builder.slot(steps) else {
+        throw at.error("there are at most \(ContentPlan.maximumSlots) paths in one step")
+      }
+      items.append(FieldPaths.Item(field: try id(name, type), slot: slot, type: type))
+    }
+    return FieldPaths(plan: builder.plan(contentKind), items: items, lead: lead)
   }
 
   /// How often: as a number of so many bytes says, or a field; to the end without either.

@@ -188,6 +188,7 @@ extension FieldCompiler {
         .alias(let field, _, _), .keys(let field, _, _):
         note(field, type, isOutermost)
       case .json(let members): for member in members { note(member.field, type, isOutermost) }
+      case .paths(let paths): for item in paths.items { note(item.field, type, isOutermost) }
       }
     }
   }

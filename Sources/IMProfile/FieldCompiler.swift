@@ -1,3 +1,4 @@
+import IMContent
 import IMFields
 import IMYAML
 
@@ -23,9 +24,11 @@ struct FieldCompiler {
   /// The plan of `named`, of a profile with these types; `variable` and `value` tell its variant. Where the profile keeps
   /// clients' names from being shown, fields that name somebody are not shown either.
   static func plan(
-    _ named: YAMLReader, types: [String], variable: String?, value: UInt64?, hidesIdentity: Bool = false
+    _ named: YAMLReader, types: [String], variable: String?, value: UInt64?, hidesIdentity: Bool = false,
+    content: ContentKind = .bytes, lead: [LeadStep] = []
   ) throws(ProfileError) -> FieldPlan {
     var compiler = FieldCompiler(root: named, types: types)
+    (compiler.contentKind, compiler.lead) = (content, lead)
     try compiler.run()
     if let variable, let value, let id = compiler.ids[variable] {
       (compiler.draft.variable, compiler.draft.variant) = (id, value)
@@ -35,6 +38,10 @@ struct FieldCompiler {
     compiler.describe()
     return FieldPlan(compiler.draft)
   }
+
+  /// What is inside frames, and what precedes it.
+  var contentKind = ContentKind.bytes
+  var lead: [LeadStep] = []
 
   init(root: YAMLReader, types: [String]) { (self.root, self.types) = (root, types) }
 

@@ -54,7 +54,7 @@ extension ProfileCompiler {
       return
     }
     let fields = try step.fields(
-      "skip", "load", "text", "string", "bytes", "expect", "tlv", "each", "unless", "when", "optional")
+      "at", "json", "skip", "load", "text", "string", "bytes", "expect", "tlv", "each", "unless", "when", "optional")
     if try fields["optional"]?.flag() ?? false { draft.steps.append(PlanStep(.end)) }
     let conditions = try conditions(fields)
     draft.steps += conditions
@@ -67,7 +67,17 @@ extension ProfileCompiler {
   private mutating func action(
     _ step: YAMLReader, _ fields: [String: YAMLReader], _ kind: inout FrameKind
   ) throws(ProfileError) {
-    if let skip = fields["skip"] {
+    if let at = fields["at"] {
+      try at.allow("path", "into")
+      let registers: [String: Frame.Register] = [
+        "sequence": .sequence, "status": .status, "keep-alive": .keepAlive, "answered": .answered,
+        "identity": .identity, "subject": .subject,
+      ]
+      draft.steps.append(
+        PlanStep(.at, register: try register(at, registers), count: try slot(at.required("path"))))
+    } else if let json = fields["json"] {
+      try innerJSON(json, &kind)
+    } else if let skip = fields["skip"] {
       draft.steps.append(PlanStep(.skip, count: try skip.number(1...65_535)))
     } else if let load = fields["load"] {
       try load.allow("size", "into", "order", "encoding", "mask")

@@ -46,7 +46,7 @@ extension ProfileCompiler {
   /// A status stands somewhere; types have been read by now.
   func checkStatus() throws(ProfileError) {
     guard let reader = try root.optional("status"), draft.plan.statusTags.0 == .max, !draft.plan.status.isPresent,
-      draft.plan.framing.words.status == 0
+      draft.plan.framing.words.status == 0, content?.plan.status ?? -1 < 0
     else { return }
     guard draft.steps.contains(where: { $0.register == .status }) else {
       throw reader.error("a status has a 'tag', stands in 'fields', or is loaded by a step")

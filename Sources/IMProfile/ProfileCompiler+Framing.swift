@@ -9,14 +9,24 @@ extension ProfileCompiler {
   /// How the ends of frames are found, where no length tells.
   mutating func framing() throws(ProfileError) {
     guard let reader = try root.optional("framing") else { return }
-    try reader.allow("kind", "delimiter", "escape", "maximum")
+    if try reader.optional("kind") == nil { try reader.allow("kind", "delimiter", "escape", "maximum") }
     let kind = try reader.required("kind")
-    switch try kind.text() {
+    let word = try kind.text()
+    switch word {
     case "delimited": draft.plan.framing.kind = .delimited
     case "line": draft.plan.framing.kind = .line
-    default: throw kind.error("the kind of framing is delimited or line")
+    case "message": try generalFraming(reader, .message)
+    case "terminated": try generalFraming(reader, .terminated)
+    case "headers": try generalFraming(reader, .headers)
+    case "resp": try generalFraming(reader, .resp)
+    default:
+      let known = ["delimited", "line", "message", "terminated", "headers", "resp"]
+      throw kind.error(
+        "the kind of framing is \(known.dropLast().joined(separator: ", ")) or resp\(Self.nearest(word, known))")
     }
     draft.plan.maximumBody = try reader.optional("maximum")?.number(1...Self.maximumDelimited) ?? 65_536
+    if draft.plan.framing.isGeneral { return }
+    try reader.allow("kind", "delimiter", "escape", "maximum")
     guard draft.plan.framing.kind == .delimited else {
       for key in ["delimiter", "escape"] {
         guard let other = try reader.optional(key) else { continue }
@@ -142,7 +152,8 @@ extension ProfileCompiler {
   }
 
   /// The value of a type: a number, or the word that begins a line.
-  func typeValue(_ key: YAMLReader) throws(ProfileError) -> UInt64 {
+  mutating func typeValue(_ key: YAMLReader) throws(ProfileError) -> UInt64 {
+    if content != nil { return try generalTypeValue(key).value }
     guard draft.plan.framing.kind == .line else { return UInt64(try key.number(0...Int(UInt32.max))) }
     let word = Array(try key.text().utf8)
     guard (1...32).contains(word.count), word.allSatisfy({ (0x21...0x7e).contains($0) }) else {

@@ -66,6 +66,37 @@ extension ProfileCompiler {
     }
   }
 
+  /// A length that the general reader reads: it may be written in more ways, and at the header's beginning.
+  mutating func generalLength(_ reader: YAMLReader) throws(ProfileError) {
+    let codings = ["varint": LengthCoding.varint, "decimal": .decimal, "coap": .coap, "ber": .ber]
+    guard let encoding = try reader.optional("encoding"), try encoding.text() != "integer" else {
+      draft.plan.framing.kind = .length
+      defer { draft.plan.framing.kind = .counted }
+      return try length(reader)
+    }
+    try reader.allow("offset", "encoding", "counts", "maximum")
+    let word = try encoding.text()
+    guard let coding = codings[word] else {
+      throw encoding.error(
+        "the encoding is integer, varint, decimal, coap or ber\(Self.nearest(word, ["integer"] + codings.keys.sorted()))")
+    }
+    if let counts = try reader.optional("counts"), try counts.text() != "body" {
+      throw counts.error("a length that is written so counts the body")
+    }
+    if let maximum = try reader.optional("maximum") { draft.plan.maximumBody = try maximum.number(0...(1 << 30)) }
+    draft.plan.lengthOffset = try reader.required("offset").number(0...255)
+    guard draft.plan.lengthOffset < draft.plan.headerCount else {
+      throw reader.error("the length begins at byte \(draft.plan.lengthOffset), the header ends at \(draft.plan.headerCount)")
+    }
+    content?.plan.coding = coding
+    content?.plan.countsFromLength = draft.plan.lengthOffset == 0
+    guard draft.plan.lengthOffset == 0 || draft.plan.headerCount == draft.plan.lengthOffset + 1 else {
+      throw encoding.error(
+        "such a length is the header's first part, or its last one: then the header's least length is \(draft.plan.lengthOffset + 1)")
+    }
+    draft.plan.lengthAdd = isTrailerCounted ?? false ? 0 : Int(draft.plan.framing.trailerCount)
+  }
+
   /// The header's first byte that the length counts: 0 where it counts the frame; `nil` where it counts the body alone.
   func countedFrom(_ reader: YAMLReader?) throws(ProfileError) -> Int? {
     guard let reader else { return nil }

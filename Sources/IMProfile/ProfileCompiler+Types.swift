@@ -1,3 +1,4 @@
+import IMContent
 import IMEngine
 import IMWire
 import IMYAML
@@ -6,11 +7,14 @@ import IMYAML
 extension ProfileCompiler {
   mutating func types(_ reader: YAMLReader) throws(ProfileError) {
     let entries = try reader.entries()
-    guard (1...63).contains(entries.count) else { throw reader.error("a profile has 1 to 63 types") }
+    let most = content?.kind ?? .bytes == .bytes ? 63 : 62
+    guard (1...most).contains(entries.count) else { throw reader.error("a profile has 1 to \(most) types") }
     var values: Set<UInt64> = []
     for (key, value) in entries {
       let number = try typeValue(key)
-      guard values.insert(number).inserted else { throw key.error("type \(number) stands here twice") }
+      guard values.insert(number).inserted else {
+        throw key.error("type \(content == nil ? "\(number)" : "'\(try key.text())'") stands here twice")
+      }
       let name = try self.name(value.required("name"))
       guard !typeNames.contains(name), name != "other" else { throw value.error("the name '\(name)' is taken") }
       typeNames.append(name)
@@ -18,7 +22,26 @@ extension ProfileCompiler {
     for (key, value) in entries {
       var kind = try type(value)
       kind.value = try typeValue(key)
-      guard draft.plan.framing.kind == .line || kind.value & draft.plan.type.mask == kind.value else {
+      if content != nil {
+        let proof = try generalTypeValue(key).proof
+        content?.proofs.append(proof)
+        draft.typeLabels.append(try key.text())
+      }
+      if let also = try value.optional("also") {
+        let others = try also.elements()
+        guard draft.otherValues.count + others.count <= 256 else {
+          throw also.error("there are at most 256 other values")
+        }
+        for other in others {
+          let number = try typeValue(other)
+          guard values.insert(number).inserted else { throw other.error("the type '\(try other.text())' is taken") }
+          guard content != nil || draft.plan.framing.kind == .line || number & draft.plan.type.mask == number else {
+            throw other.error("the field 'type' cannot have the value \(number)")
+          }
+          draft.otherValues.append((number, draft.kinds.count))
+        }
+      }
+      guard content != nil || draft.plan.framing.kind == .line || kind.value & draft.plan.type.mask == kind.value else {
         throw key.error("the field 'type' cannot have the value \(kind.value)")
       }
       draft.kinds.append(kind)
@@ -34,7 +57,7 @@ extension ProfileCompiler {
     let fields = try reader.fields(
       "name", "role", "answered", "numbered", "echo", "in-order", "cumulative", "from", "refuses", "opens-session",
       "names-session", "answers", "flags", "length", "body", "timeout", "accepted", "when", "assigns-identity",
-      "statuses", "copies", "outlives-connection")
+      "statuses", "copies", "outlives-connection", "also", "number")
     var kind = FrameKind()
     let role = try reader.required("role")
     let word = try role.text()
@@ -48,11 +71,30 @@ extension ProfileCompiler {
     func set(_ key: String, _ flag: FrameKind.Flags) throws(ProfileError) {
       if try fields[key]?.flag() ?? false { kind.flags.insert(flag) }
     }
-    try set("answered", .expectsAck)
+    if let answered = fields["answered"], !answered.isScalar {
+      try answered.allow("when")
+      try answered.required("when").allow("variable")
+      _ = try answered.required("when").required("variable").number(1...1)
+      guard content != nil else { throw answered.error("answers on demand need a 'content'") }
+      kind.flags.formUnion([.expectsAck, .answeredOnDemand])
+    } else {
+      try set("answered", .expectsAck)
+    }
     try set("numbered", .numbered)
     try set("echo", .echoed)
     try set("in-order", .unnumbered)
-    try set("refuses", .refusing)
+    if let refuses = fields["refuses"], try refuses.text() == "always" {
+      guard kind.role == .acknowledgment else { throw refuses.error("'refuses: always' is for an acknowledgment") }
+      kind.flags.insert(.refusesAlways)
+    } else {
+      try set("refuses", .refusing)
+    }
+    if let number = fields["number"] {
+      guard content != nil else { throw number.error("a type's own number needs 'content'") }
+      let list = try slots(number)
+      while draft.extras.count <= draft.kinds.count { draft.extras.append(KindExtra()) }
+      draft.extras[draft.kinds.count].number = list
+    }
     try set("cumulative", .cumulative)
     if kind.flags.contains(.cumulative), let cumulative = fields["cumulative"] {
       guard kind.role == .acknowledgment, !kind.flags.contains(.unnumbered), draft.plan.sequenceCounts else {
@@ -97,7 +139,14 @@ extension ProfileCompiler {
       kind.headMask = mask << 56
       kind.headValue = (UInt64(try flags.required("value").number(0...255)) & mask) << 56
     }
-    if let length = fields["length"] {
+    if let length = fields["length"], content != nil, try length.text() == "absent" {
+      kind.flags.insert(.lengthAbsent)
+      content?.plan.hasAbsentLength = true
+      guard content?.parts.count == 1, draft.plan.lengthOffset > 0 || draft.plan.length.isPresent else {
+        throw length.error("a length is absent where the type is one number in front of it")
+      }
+      if draft.plan.lengthOffset == 0 { draft.plan.lengthOffset = Int(draft.plan.length.offset) }
+    } else if let length = fields["length"] {
       kind.minimumBody = UInt32(try length.number(0...draft.plan.maximumBody)) + UInt32(draft.plan.framing.trailerCount)
       kind.maximumBody = kind.minimumBody
     }

@@ -1,3 +1,4 @@
+import IMContent
 package import IMEngine
 import IMWire
 import IMYAML
@@ -20,6 +21,8 @@ package struct ProfileCompiler {
   var variableValues: Set<UInt64> = []
   /// The value for which this compiles; `nil` for all that no step asks for.
   private(set) var variant: UInt64?
+  /// What the general reader needs; `nil` in profiles that are read without it.
+  var content: ContentDraft?
   var answerTimeout = Nanoseconds.seconds(6)
   var heartbeatTimeout = Nanoseconds.seconds(15)
 
@@ -38,7 +41,8 @@ package struct ProfileCompiler {
     if let named = try root.optional("named") {
       profile.fields = try FieldCompiler.plan(
         named, types: first.typeNames, variable: first.variable, value: values.first,
-        hidesIdentity: first.draft.plan.hidesIdentity || first.draft.plan.framing.hidesSession)
+        hidesIdentity: first.draft.plan.hidesIdentity || first.draft.plan.framing.hidesSession,
+        content: first.content?.kind ?? .bytes, lead: first.leadSteps)
     }
     guard !values.isEmpty else { return profile }
     let fields = profile.fields
@@ -63,7 +67,7 @@ package struct ProfileCompiler {
     try root.allow(
       "profile", "version", "title", "description", "ports", "place", "framing", "header", "length", "trailer",
       "fields", "checksum", "sequence", "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing",
-      "variable", "heartbeat", "identity", "named")
+      "variable", "heartbeat", "identity", "named", "content")
     let name = try root.required("profile").text()
     guard !name.isEmpty, name.count <= 32, name.utf8.allSatisfy(Self.isNameByte) else {
       throw try root.required("profile").error("a profile's name is 1 to 32 of a-z, 0-9, - and _")
@@ -85,7 +89,16 @@ package struct ProfileCompiler {
       draft.plan.hidesIdentity = try identity.required("sensitive").flag()
     }
     try framing()
-    if draft.plan.framing.kind == .line {
+    if try needsGeneralReader() {
+      try readContent()
+      if draft.plan.framing.kind == .counted {
+        try header(root.required("header"))
+        try trailer()
+        try generalLength(root.required("length"))
+      }
+      try generalFields(root.required("fields"))
+      try checksum()
+    } else if draft.plan.framing.kind == .line {
       try words(root.required("fields"))
       try checksum()
     } else {
@@ -102,6 +115,7 @@ package struct ProfileCompiler {
     try sequence()
     try status()
     try types(root.required("types"))
+    try finishContent()
     try checkStatus()
     try acknowledgment()
     if let tlv = try root.optional("tlv") { try self.tlv(tlv) }

@@ -14,8 +14,9 @@ struct Target: Sendable {
 }
 
 let targets: [Target] =
-  captureTargets + engineTargets + partTargets + yamlTargets + inferenceTargets + servingTargets + commandLineTargets + endpointTargets
-  + storeTargets + tlsTargets
+  captureTargets + engineTargets + partTargets + yamlTargets + inferenceTargets + servingTargets + commandLineTargets
+  + endpointTargets
+  + storeTargets + tlsTargets + contentTargets
 
 /// The one that this process runs. Written once, before the first input.
 nonisolated(unsafe) private var current: Target?

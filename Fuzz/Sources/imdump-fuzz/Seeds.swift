@@ -14,10 +14,11 @@ func writeSeeds(from samples: String, to folder: String) {
     fwrite(bytes, 1, bytes.count, file)
     fclose(file)
   }
-  for name in ["tjp-damage.pcap", "tjp-weak-network.pcap", "mqtt-mosquitto.pcap", "mqtt5-mosquitto.pcap", "smpp-gateway.pcap",
+  for name in [
+    "tjp-damage.pcap", "tjp-weak-network.pcap", "mqtt-mosquitto.pcap", "mqtt5-mosquitto.pcap", "smpp-gateway.pcap",
     "diameter-charging.pcap", "goim-room.pcap", "jt808-terminals.pcap", "tjp-ipv6-vlan.pcapng", "proxy-balancer.pcap",
-    "mqtt-websocket-deflate.pcap"]
-  {
+    "mqtt-websocket-deflate.pcap",
+  ] {
     let bytes = contents("\(samples)/\(name)")
     let form = name.hasSuffix("ng") ? "pcapng" : "pcap"
     for count in [200, 2_000, 20_000] where count < bytes.count { seed(form, [UInt8](bytes.prefix(count))) }
@@ -30,7 +31,8 @@ func writeSeeds(from samples: String, to folder: String) {
       seed("packets", script)
     }
     // The bytes of segments, as far as their headers are plain.
-    for packet in packets.prefix(200) where packet.count > 66 && packet[12] == 8 && packet[13] == 0 && packet[14] == 0x45 {
+    for packet in packets.prefix(200)
+    where packet.count > 66 && packet[12] == 8 && packet[13] == 0 && packet[14] == 0x45 {
       let payload = [UInt8](packet[min(packet.count, 34 + Int(packet[46] >> 4) * 4)...].prefix(255))
       guard payload.count > 2 else { continue }
       seed("inference", [UInt8(payload.count - 1), 0, 0, 0] + payload)
@@ -42,7 +44,10 @@ func writeSeeds(from samples: String, to folder: String) {
       for (plan, header) in [28, 2, 16, 20, 16, 12].enumerated() where payload.count > header {
         let body = payload.count - header
         for type in 0..<6 {
-          seed("fields", [UInt8(plan), UInt8(type), 0, UInt8(header)] + payload.prefix(header) + [0, UInt8(body)] + payload.dropFirst(header))
+          seed(
+            "fields",
+            [UInt8(plan), UInt8(type), 0, UInt8(header)] + payload.prefix(header) + [0, UInt8(body)]
+              + payload.dropFirst(header))
         }
       }
       seed("frames", payload)
@@ -56,7 +61,8 @@ func writeSeeds(from samples: String, to folder: String) {
     }
   }
   for (kind, header) in [
-    (0, [8, 0, 0, 0, 0, 0, 7, 0]), (2, [12, 0, 0, 3, 0, 0, 7, 0]), (3, [0, 0, 0x65, 0x58, 0, 0, 7, 0]), (5, [0, 2, 0, 1, 0, 2, 0, 0x21]),
+    (0, [8, 0, 0, 0, 0, 0, 7, 0]), (2, [12, 0, 0, 3, 0, 0, 7, 0]), (3, [0, 0, 0x65, 0x58, 0, 0, 7, 0]),
+    (5, [0, 2, 0, 1, 0, 2, 0, 0x21]),
     (6, [0, 0x10, 2, 0, 0, 0, 0, 0]), (7, [1, 0, 0, 1, 1]), (13, [0, 0, 8, 0]), (22, [1, 1, 0, 1, 0, 7, 8, 0]),
   ] as [(UInt8, [UInt8])] {
     let inner = packets("\(samples)/mqtt-mosquitto.pcap").prefix(4)
@@ -86,12 +92,17 @@ func writeSeeds(from samples: String, to folder: String) {
   seed(
     "hello",
     [1, 0, 0, 93, 3, 3] + [UInt8](repeating: 7, count: 32) + [0, 0, 4, 0x13, 1, 0xc0, 0x2b, 1, 0, 0, 48]
-      + [0, 0, 0, 7, 0, 5, 0, 0, 2, 0x69, 0x6d, 0, 16, 0, 5, 0, 3, 2, 0x68, 0x32, 0, 43, 0, 5, 4, 3, 4, 3, 3, 0, 13, 0, 4, 0, 2, 4, 3]
+      + [
+        0, 0, 0, 7, 0, 5, 0, 0, 2, 0x69, 0x6d, 0, 16, 0, 5, 0, 3, 2, 0x68, 0x32, 0, 43, 0, 5, 4, 3, 4, 3, 3, 0, 13, 0,
+        4, 0, 2, 4, 3,
+      ]
       + [0, 10, 0, 4, 0, 2, 0, 29, 0, 42, 0, 0, 0xfe, 0x0d, 0, 0])
   for step: UInt8 in [0, 4, 8] {
     var script: [UInt8] = [step]
     for file: UInt8 in 0..<3 {
-      let records: [UInt8] = (0..<5).flatMap { [$0 * 3 + file, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, file, $0, 1, 2] }
+      let records: [UInt8] = (0..<5).flatMap {
+        [$0 * 3 + file, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, file, $0, 1, 2]
+      }
       script += [1, 0, UInt8(records.count)] + records
     }
     seed("merge", script)
@@ -111,6 +122,15 @@ func writeSeeds(from samples: String, to folder: String) {
     for start in stride(from: 0, to: text.utf8.count, by: 500) {
       seed("yaml", [UInt8](text.utf8.dropFirst(start).prefix(500)))
     }
+  }
+  for text in [#"{"id":"a","ctrl":{"code":200},"pub":{}}"#, #"[2,"id",{"a":[1,{"b":null}]},-1.5e3]"#] {
+    seed("content-json", [UInt8](text.utf8))
+  }
+  seed("content-protobuf", [0x08, 0xac, 0x02, 0xb2, 0x01, 4, 0x12, 2, 0x61, 0x62, 0x5d, 1, 0, 0, 0])
+  seed("content-headers", Array("SEND\ncontent-length:4\r\nid: a b\n\nbody".utf8))
+  seed("content-words", Array("-ERR 'No such room'\r\n".utf8))
+  for text in ["*2\r\n$3\r\nGET\r\n*1\r\n:5\r\n", "%1\r\n+a\r\n$-1\r\n", "PING a\r\n"] {
+    seed("content-resp", [UInt8](text.utf8))
   }
   for text in yamlSeeds { seed("yaml", [UInt8](text.utf8)) }
   // Short ones, because most of the time goes to reading YAML.
@@ -135,7 +155,8 @@ func writeSeeds(from samples: String, to folder: String) {
   seed("responder", [0, 1, 0x12, 0, 0x12, 2, 0x12, 6, 0x12, 3, 29, 50, 50, 50, 50, 50, 0x1b, 9, 0x19, 0x18, 14, 60])
   for bytes in endpointSeeds { seed("endpoint", bytes) }
   for words in [
-    ["log", "-avvr", "x", "--number=3", "y"], ["-rtype == data", "--", "--all"], ["log", "other", "z"], ["othr"], ["help", "log"],
+    ["log", "-avvr", "x", "--number=3", "y"], ["-rtype == data", "--", "--all"], ["log", "other", "z"], ["othr"],
+    ["help", "log"],
     ["--no-chek"], ["--all=1"], ["-n", "-1"], ["-vh"], ["--version"],
   ] { seed("words", [UInt8](words.joined(separator: "\0").utf8)) }
 }

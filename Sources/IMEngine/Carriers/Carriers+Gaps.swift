@@ -16,6 +16,7 @@ extension Carriers {
     }
     reader.pointee.remaining -= count
     reader.pointee.phase = (reader.pointee.phase + count) & 3
+    reader.pointee.loseMessage()
     switch reader.pointee.message {
     case .plain: loseFrame(side, gap)
     case .compressed:
@@ -43,6 +44,7 @@ extension Carriers {
     reader.pointee.inflater?.reset()
     reader.pointee.state = .lost
     reader.pointee.message = .unknown
+    reader.pointee.loseMessage()
     reader.pointee.pingAt = nil
     loseCarried(side)
   }
@@ -312,6 +314,9 @@ extension Carriers {
   mutating func innerEvidence(_ content: Ref<StreamRest>?, needed: Int) -> Int {
     guard let content else { return 0 }
     let bytes = Bytes(RawSpan(_unsafeStart: content.pointee.memoryStart, byteCount: content.pointee.readableCount))
+    if streams.currentPlan.pointee.framing.isGeneral {
+      return streams.innerProof(bytes, content.pointee.start, content.pointee.end)
+    }
     if streams.currentPlan.pointee.framing.isDelimited {
       let stands = streams.standsDelimited(
         bytes, content.pointee.start, content.pointee.end, isFromStart: true, isHinted: true, isThorough: true)

@@ -213,6 +213,7 @@ extension Carriers {
       }
       return
     }
+    reader.pointee.beginMessage()
     guard header.isCompressed else {
       reader.pointee.message = .plain
       return
@@ -259,7 +260,11 @@ extension Carriers {
       }
       if reader.pointee.message == .compressed, !reader.pointee.keepsWindow { reader.pointee.inflater?.reset() }
     }
-    if reader.pointee.message == .unreadable { tellNotInflated(side, reader, bringer.at) }
+    if reader.pointee.message == .unreadable {
+      tellNotInflated(side, reader, bringer.at)
+      reader.pointee.loseMessage()
+    }
+    reader.pointee.endMessage()
     reader.pointee.message = .none
   }
 
@@ -351,6 +356,8 @@ extension Carriers {
     new: Int
   ) {
     decodeKept(side, new: new)
+    let kept = side.half.pointee.rest?.pointee.streamOffset ?? reader.pointee.offsets.end
+    reader.pointee.forgetMessages(before: kept)
     reader.pointee.offsets.forget(before: side.half.pointee.rest?.pointee.streamOffset ?? reader.pointee.offsets.end)
     reader.pointee.account(budget)
   }

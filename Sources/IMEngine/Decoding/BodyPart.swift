@@ -82,7 +82,7 @@ extension ProtocolPlan {
           at += 1
         }
       }
-    case .skip, .unless, .when, .end, .status, .tlv, .refuse, .close, .settle: break
+    case .skip, .unless, .when, .end, .status, .tlv, .refuse, .close, .settle, .at: break
     }
   }
 

@@ -74,6 +74,14 @@ package struct FrameKind: Sendable, BitwiseCopyable {
     package static let outlives = Flags(rawValue: 131_072)
     /// Its body has a number by which answers may name it instead of its own; see `Frame.Flags.reference`.
     package static let referenced = Flags(rawValue: 262_144)
+    /// As an answer, it refuses whatever its status is.
+    package static let refusesAlways = Flags(rawValue: 524_288)
+    /// Its frames have no length: they end where it would be.
+    package static let lengthAbsent = Flags(rawValue: 1_048_576)
+    /// It is answered only on connections on which a frame said so; see `tellsAnswers`.
+    package static let answeredOnDemand = Flags(rawValue: 2_097_152)
+    /// It tells whether types that are `answeredOnDemand` are answered from then on.
+    package static let tellsAnswers = Flags(rawValue: 4_194_304)
     /// What is looked at after tracking: by its tags, by the variant that it tells, by the number that it is referred to.
     static let tagged: Flags = [.handshake, .receipt, .tellsVariant, .referenced]
   }
@@ -90,6 +98,9 @@ package struct FrameKind: Sendable, BitwiseCopyable {
   package var flags: Flags = []
   /// How many bits of proof a header of this type gives that it is one: fixed bits and lengths.
   package var evidence: UInt8 = 0
+  /// The index of the first of all types that the same answers in order answer, its own one included: for an answer in order, of
+  /// those that it answers.
+  var order: UInt8 = Self.unknownIndex
   /// The least status that accepts, where `acceptedLast` is not `.max`.
   package var acceptedFirst: UInt16 = 0
   /// The types, by index, that this one answers.

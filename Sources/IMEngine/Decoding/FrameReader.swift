@@ -157,6 +157,7 @@ extension UnsafePointer<Plan> {
       case .close:
         guard position == end else { return false }
       case .settle: frame.pointee.flags.insert(.settlesVariant)
+      case .at: continue
       case .load, .expect:
         guard end - position >= count, count <= 8, count > 0 else { return false }
         let value = bytes.u64(position) >> UInt64(64 - count * 8)
@@ -221,7 +222,7 @@ extension UnsafePointer<Plan> {
     return -1
   }
 
-  private func note(
+  func note(
     _ register: Frame.Register, _ offset: Int, _ count: Int, _ frame: UnsafeMutablePointer<Frame>
   ) {
     if register == .identity {
@@ -333,7 +334,7 @@ extension UnsafePointer<Plan> {
       let count = Int(step.count)
       i += 1
       switch step.operation {
-      case .status, .settle: continue
+      case .status, .settle, .at: continue
       case .refuse, .list, .each, .close:
         guard let weight = weigh(step, bytes, at: &position, last: last, end: end) else { return nil }
         bits += weight

@@ -219,6 +219,7 @@ extension ProtocolPlan {
     case .each: "each\(into)"
     case .close: "end"
     case .settle: "load"
+    case .at: "at\(into)"
     }
   }
 }

@@ -170,6 +170,8 @@ package struct Plan: BitwiseCopyable {
   package var framing = PlanFraming()
   /// The bytes that a header may begin with, one bit each; it matters where there is no magic number.
   var firstBytes: InlineArray<4, UInt64> = InlineArray(repeating: .max)
+  /// What the general reader needs beyond that; `nil` in plans that are read without it.
+  var general: UnsafePointer<GeneralPlan>?
 
   /// No frame of any protocol.
   package init() {}

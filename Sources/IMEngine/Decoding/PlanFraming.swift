@@ -10,6 +10,16 @@ package struct PlanFraming: Sendable, BitwiseCopyable {
     case delimited
     /// By a line feed; a carriage return in front of it belongs to it.
     case line
+    /// By a length that the general reader reads.
+    case counted
+    /// By the messages of WebSocket, or by records within one.
+    case message
+    /// By bytes that end a frame.
+    case terminated
+    /// By a block of header lines, and a body that one of them may count.
+    case headers
+    /// By the content itself: counted strings and arrays.
+    case resp
   }
   /// How the ends of frames are found.
   package var kind = Kind.length
@@ -56,6 +66,9 @@ package struct PlanFraming: Sendable, BitwiseCopyable {
 
   /// Whether frames end at a delimiter.
   @inline(__always) package var isDelimited: Bool { kind != .length }
+
+  /// Whether the general reader reads frames: their content, or several parts, tell their types.
+  @inline(__always) package var isGeneral: Bool { kind.rawValue >= Kind.counted.rawValue }
 
   /// Whether frames are laid out as `other` says too. Cold.
   func isSame(_ other: PlanFraming) -> Bool {

@@ -37,6 +37,8 @@ package struct PlanStep: Sendable, BitwiseCopyable {
     case close
     /// What precedes has told which variant of the protocol the connection speaks.
     case settle
+    /// Puts the content's value number `count` into `register`. The general reader does it in front of all other steps.
+    case at
   }
   /// What it does.
   package var operation: Operation

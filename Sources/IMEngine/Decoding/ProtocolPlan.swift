@@ -45,6 +45,7 @@ package final class ProtocolPlan: @unchecked Sendable {
   private var nested: UnsafeMutablePointer<UInt32>
   private var unknown: UnsafeMutablePointer<FrameKind>
   private var forms: UnsafeMutablePointer<TLVForm>
+  private var general: (plan: UnsafeMutablePointer<GeneralPlan>, extras: UnsafeMutablePointer<KindExtra>)?
   /// The plan of the protocol's variant, where there is one: the same types, with other bodies. A message tells which one a
   /// connection speaks.
   @exclusivity(unchecked) package private(set) var variant: ProtocolPlan?
@@ -84,6 +85,16 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var nestedTags: [UInt32] = []
     /// The forms of values, where tags tell it.
     package var forms: [TLVForm] = []
+    /// What the general reader needs; `nil` in plans that are read without it.
+    package var general: GeneralPlan?
+    /// What types have beyond `FrameKind`, by index, where `general` is there.
+    package var extras: [KindExtra] = []
+    /// Further values of types, by index.
+    package var otherValues: [(value: UInt64, index: Int)] = []
+    /// How types are written, by index, where their values are no numbers of the header.
+    package var typeLabels: [String] = []
+    /// The index of the type of frames whose content cannot be read.
+    package var unreadable: Int?
 
     /// An empty draft.
     package init() {}
@@ -116,10 +127,11 @@ package final class ProtocolPlan: @unchecked Sendable {
         sensitiveTags: sensitiveTags, tagTypes: tagTypes, checksumName: checksumName, draft: variant)
     }
 
-    let values = draft.kinds.map(\.value)
+    let values = draft.kinds.map(\.value) + draft.otherValues.map(\.value)
     let (multiplier, bits) = Self.perfectHash(values)
     let places = 1 << bits
-    kindCount = draft.plan.framing.partCount > 0 ? 2 * places : places
+    let hasTwins = draft.plan.framing.partCount > 0 || draft.general != nil
+    kindCount = hasTwins ? 2 * places : places
     kinds = .allocate(capacity: kindCount)
     kinds.initialize(repeating: FrameKind(), count: kindCount)
     steps = .allocate(capacity: max(1, draft.steps.count))
@@ -145,14 +157,33 @@ package final class ProtocolPlan: @unchecked Sendable {
     plan.unknownKind = UnsafePointer(unknown)
     plan.nestedTags = UnsafePointer(nested)
     plan.forms = UnsafePointer(forms)
+    let orders = Self.orders(draft.kinds)
     for (index, kind) in draft.kinds.enumerated() where !kind.isAbsent {
       var entry = kind
+      entry.order = orders[index]
       entry.index = UInt8(index)
       entry.evidence = UInt8(
         min(64, kind.headMask.nonzeroBitCount + Self.lengthEvidence(kind.minimumBody, kind.maximumBody)))
-      let place = Int(truncatingIfNeeded: (kind.value &* multiplier) >> UInt64(64 - bits))
-      kinds[place] = entry
-      if draft.plan.framing.partCount > 0 { kinds[place + places] = Self.piece(entry) }
+      for value in [kind.value] + draft.otherValues.filter({ $0.index == index }).map(\.value) {
+        let place = Int(truncatingIfNeeded: (value &* multiplier) >> UInt64(64 - bits))
+        entry.value = value
+        kinds[place] = entry
+        if hasTwins { kinds[place + places] = draft.general == nil ? Self.piece(entry) : Self.oneWay(entry) }
+      }
+    }
+    if var general = draft.general {
+      if let index = draft.unreadable {
+        general.unreadable = Int32(
+          truncatingIfNeeded: (draft.kinds[index].value &* multiplier) >> UInt64(64 - bits))
+      }
+      let extras = UnsafeMutablePointer<KindExtra>.allocate(capacity: 64)
+      extras.initialize(repeating: KindExtra(), count: 64)
+      for (i, extra) in draft.extras.prefix(64).enumerated() { extras[i] = extra }
+      general.extras = UnsafePointer(extras)
+      let place = UnsafeMutablePointer<GeneralPlan>.allocate(capacity: 1)
+      place.initialize(to: general)
+      plan.general = UnsafePointer(place)
+      self.general = (place, extras)
     }
     plan.magicEvidence = Self.magicEvidence(draft)
     plan.typeEvidence = Self.typeEvidence(draft, plan.magicEvidence)
@@ -173,6 +204,31 @@ package final class ProtocolPlan: @unchecked Sendable {
     pointer = UnsafePointer(memory)
   }
 
+  /// The first type, by index, of those that wait for the same answers in order, by the index of each type: an answer in order belongs
+  /// to the oldest open one of all that it answers.
+  private static func orders(_ kinds: [FrameKind]) -> [UInt8] {
+    var orders = kinds.indices.map { UInt8(truncatingIfNeeded: $0) }
+    let answers = kinds.filter { $0.role == .acknowledgment && $0.flags.contains(.unnumbered) }.map(\.answers)
+    // Answers that share a type share all of theirs.
+    var isChanged = true
+    while isChanged {
+      isChanged = false
+      for mask in answers {
+        let members = kinds.indices.filter { mask >> UInt64($0) & 1 == 1 && kinds[$0].flags.contains(.unnumbered) }
+        guard let first = members.map({ orders[$0] }).min() else { continue }
+        for member in members where orders[member] != first {
+          orders[member] = first
+          isChanged = true
+        }
+      }
+    }
+    for (i, kind) in kinds.enumerated() where kind.role == .acknowledgment && kind.flags.contains(.unnumbered) {
+      let first = kind.answers.trailingZeroBitCount
+      orders[i] = orders.indices.contains(first) ? orders[first] : UInt8(truncatingIfNeeded: first)
+    }
+    return orders
+  }
+
   /// A type as a piece: its body has no layout of its own, and it answers nothing that it could name.
   private static func piece(_ kind: FrameKind) -> FrameKind {
     var piece = kind
@@ -186,6 +242,13 @@ package final class ProtocolPlan: @unchecked Sendable {
       piece.answers = 0
     }
     return piece
+  }
+
+  /// A type whose answers its connection did not ask for.
+  private static func oneWay(_ kind: FrameKind) -> FrameKind {
+    var kind = kind
+    kind.flags.remove(.expectsAck)
+    return kind
   }
 
   /// The name that the profile gives a status of this plan; `nil` where it gives none.
@@ -262,6 +325,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     swap(&nested, &other.nested)
     swap(&unknown, &other.unknown)
     swap(&forms, &other.forms)
+    swap(&general, &other.general)
     swap(&variant, &other.variant)
     swap(&loaded, &other.loaded)
     swap(&fieldLoader, &other.fieldLoader)
@@ -274,5 +338,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     nested.deallocate()
     unknown.deallocate()
     forms.deallocate()
+    general?.plan.deallocate()
+    general?.extras.deallocate()
   }
 }

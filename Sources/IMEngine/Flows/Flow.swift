@@ -239,7 +239,13 @@ struct Flow {
   /// The side whose reset ended the connection; `nil` where none did.
   var resetSide: Int? {
     get { closing & 0x10 == 0 ? nil : Int(closing &>> 5 & 1) }
-    set { closing = closing & 0x0f | (newValue.map { 0x10 | UInt8(truncatingIfNeeded: $0 & 1) &<< 5 } ?? 0) }
+    set { closing = closing & 0xcf | (newValue.map { 0x10 | UInt8(truncatingIfNeeded: $0 & 1) &<< 5 } ?? 0) }
+  }
+
+  /// Whether a frame has said that types which are answered on demand are.
+  var asksForAnswers: Bool {
+    get { closing & 0x40 != 0 }
+    set { closing = closing & ~0x40 | (newValue ? 0x40 : 0) }
   }
 
   /// Goes on to the phase behind an event; whether that is another one.

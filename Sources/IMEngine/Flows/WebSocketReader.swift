@@ -62,6 +62,10 @@ struct WebSocketReader {
   var unread: UInt64 = 0, unreadFrom: UInt64 = 0
   /// Where on the wire the frames' own bytes begin that are passed over in search of one.
   var innerSkippedFrom: UInt64 = 0
+  /// The messages whose bytes are held, in order: where each begins in the carried stream, and where it ends; `.max` as long as the
+  /// last one does not.
+  private var messages: [(start: UInt64, end: UInt64)] = []
+  private var firstMessage = 0
   /// The last ping without an answer: when it came and what it said.
   var pingAt: Timestamp?
   var pingHash: UInt64 = 0
@@ -73,12 +77,52 @@ struct WebSocketReader {
     if state == .lost { message = .unknown }
   }
 
+  /// A message begins with the next byte that is handed on.
+  mutating func beginMessage() {
+    loseMessage()
+    messages.append((offsets.end, .max))
+  }
+
+  /// The message that is open is over.
+  mutating func endMessage() {
+    guard let last = messages.last, last.end == .max else { return }
+    messages[messages.count - 1].end = offsets.end
+    // One without bytes is none that could be read.
+    if last.start == offsets.end { messages.removeLast() }
+    firstMessage = min(firstMessage, messages.count)
+  }
+
+  /// Bytes of the open message are missing: nothing is read of it.
+  mutating func loseMessage() {
+    if messages.last?.end == .max { messages.removeLast() }
+    firstMessage = min(firstMessage, messages.count)
+  }
+
+  /// The message with the byte at `offset` of the carried stream, or the next one behind it.
+  mutating func message(at offset: UInt64) -> (start: UInt64, end: UInt64)? {
+    var i = firstMessage
+    while i < messages.count, messages[i].end <= offset { i += 1 }
+    return i < messages.count ? messages[i] : nil
+  }
+
+  /// Forgets the messages that end in front of `offset`.
+  mutating func forgetMessages(before offset: UInt64) {
+    while firstMessage < messages.count, messages[firstMessage].end <= offset { firstMessage += 1 }
+    if firstMessage == messages.count {
+      messages.removeAll(keepingCapacity: true)
+      firstMessage = 0
+    } else if firstMessage > 32, firstMessage > messages.count / 2 {
+      messages.removeFirst(firstMessage)
+      firstMessage = 0
+    }
+  }
+
   /// Bytes that a reader takes without what it holds.
   static var cost: Int { MemoryLayout<WebSocketReader>.stride + 64 }
 
   /// Tells the budget what is held now.
   mutating func account(_ budget: MemoryBudget) {
-    let now = offsets.memory + (inflater == nil ? 0 : RawInflater.cost)
+    let now = offsets.memory + messages.capacity * MemoryLayout<(UInt64, UInt64)>.stride + (inflater == nil ? 0 : RawInflater.cost)
     budget.held += now - accounted
     accounted = now
   }

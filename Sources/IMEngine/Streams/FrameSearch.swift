@@ -234,7 +234,7 @@ struct FrameSearch {
         if position == last { return bits + 8 }
         continue
       case .tlv: return bits
-      case .settle: continue
+      case .settle, .at: continue
       default: break
       }
       guard position + count <= last else { return nil }

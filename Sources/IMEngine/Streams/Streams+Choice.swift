@@ -50,12 +50,26 @@ extension Streams {
       return
     }
     let isThorough = isThorough ?? self.isThorough(half, rest, isEnd: isEnd)
+    var (best, second, bestProfile) = (0, 0, FlowProfile.unknown)
     for i in 0..<protocols.plans.count {
       for profile in [FlowProfile(rawValue: UInt8(i)), FlowProfile.variant(of: i)] {
         guard profile.generation == 0 || (protocols.plans[i].variant != nil && i < FlowProfile.variantCount) else {
           break
         }
         select(profile)
+        if currentPlan.pointee.framing.isGeneral {
+          // Those that look alike are compared: the one that explains most is chosen, and not the first.
+          guard isThorough || half.pointee.flags.contains(.fromStart) && rest.pointee.deliveryCount <= 32,
+            let bits = proofOfGeneral(side, rest), bits >= neededOfGeneral(flow, i, isEnd: isEnd)
+          else { continue }
+          let weight = bits + (isHinted(flow, i) ? 24 : 0)
+          if weight > best {
+            (best, second, bestProfile) = (weight, best, profile)
+          } else {
+            second = max(second, weight)
+          }
+          continue
+        }
         if stands(side, rest, bytes, new: count, isThorough: isThorough, isEnd: isEnd),
           !isContradicted(side, isEnd: isEnd)
         {
@@ -65,6 +79,11 @@ extension Streams {
       }
     }
     let isOver = rest.pointee.count > patience(half)
+    if best > 0, best >= second + 16 || isEnd || isOver {
+      select(bestProfile)
+      decide(side, bestProfile, isEnd: isEnd)
+      return
+    }
     guard isOver || isCut else { return }
     if let profile = promisedAtStart(side, rest, bytes) {
       decide(side, profile, isEnd: isEnd)
@@ -75,6 +94,16 @@ extension Streams {
     } else {
       giveUp(flow)
     }
+  }
+
+  /// Bits of proof that the plan at `index`, one of the general reader, wants.
+  private mutating func neededOfGeneral(_ flow: Ref<Flow>, _ index: Int, isEnd: Bool) -> Int {
+    let isHinted = isHinted(flow, index)
+    let isStranger = !isHinted && protocols.plans.indices.contains { self.isHinted(flow, $0) }
+    let needed =
+      isHinted
+      ? Self.promisedEvidence : Int(protocols.plans[index].pointer.pointee.chooseEvidence) + (isStranger ? 24 : 0)
+    return isEnd ? max(12, needed / 2) : needed
   }
 
   /// Whether every byte that an undecided direction holds is to be looked at: when the amount has doubled. Else a look is

@@ -13,6 +13,7 @@ extension Streams {
   ) {
     let half = side.half
     let plan = currentPlan
+    if plan.pointee.framing.isGeneral { return consumeGeneral(side, bytes, stretch) }
     var position = stretch.offset
     let end = stretch.end
     let base = half.pointee.offset &- UInt64(stretch.count)
@@ -131,6 +132,7 @@ extension Streams {
   mutating func clientOfStretch(
     _ bytes: borrowing Bytes, _ rest: Ref<StreamRest>, _ side: FlowSide
   ) -> Int? {
+    if currentPlan.pointee.framing.isGeneral { return clientOfGeneral(side, rest) }
     guard var position = currentPlan.nextBeginning(bytes, rest.pointee.start, rest.pointee.end) else { return nil }
     var probe = frame.pointee
     for _ in 0..<16 {

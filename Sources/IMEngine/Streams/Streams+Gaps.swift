@@ -68,6 +68,13 @@ extension Streams {
   /// The length of the frame that a direction in step holds the beginning of, as far as its header tells; else 0.
   mutating func frameLength(_ rest: Ref<StreamRest>) -> Int {
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+    if [.counted, .headers].contains(currentPlan.pointee.framing.kind),
+      case .needMore(let count) = currentPlan.nextGeneral(
+        bytes, rest.pointee.start, rest.pointee.end, message: nil, contents.pointer),
+      rest.pointee.count > Int(currentPlan.pointee.headerCount)
+    {
+      return count
+    }
     var probe = frame.pointee
     // Where a delimiter ends frames, nobody knows how long one is before it is over.
     guard !currentPlan.pointee.framing.isDelimited, rest.pointee.count >= Int(currentPlan.pointee.headerCount),

@@ -29,6 +29,8 @@ struct Streams: ~Copyable {
   var bodies: BodyReader
   /// Where frames stand whose escapes were taken out.
   var scratch = FrameScratch()
+  /// What the paths of a content lead to, in the frame in hand.
+  let contents = ContentValues()
   /// The second of the last frame.
   var second = Second(Timestamp(nanoseconds: 0))
   /// What directions hold of frames that are not whole yet.
@@ -180,7 +182,7 @@ extension Streams {
   ) {
     let flow = side.flow
     let half = side.half
-    if half.pointee.flags.contains(.delimited) {
+    if half.pointee.flags.intersection([.delimited, .passing]) == .delimited {
       consumeStretches(side, bytes, stretch)
       return
     }
@@ -250,7 +252,9 @@ extension Streams {
   mutating func decodeRest(_ side: FlowSide, isEnd: Bool = false) {
     let flow = side.flow
     let half = side.half
-    guard !currentPlan.pointee.framing.isDelimited else { return decodeStretches(side) }
+    guard !currentPlan.pointee.framing.isDelimited else {
+      return currentPlan.pointee.framing.isGeneral ? decodeGeneral(side, isEnd: isEnd) : decodeStretches(side)
+    }
     var found: UInt64?
     while let rest = half.pointee.rest {
       if half.pointee.flags.contains(.lost) {

@@ -30,6 +30,8 @@ struct FrameRecord: BitwiseCopyable {
     static let refuses = Facts(rawValue: 16)
     /// `acknowledged` holds a number.
     static let hasAcknowledged = Facts(rawValue: 32)
+    /// It was read when its packet came, so that `acknowledged` is what that packet says. Known of answers in order alone.
+    static let isCurrent = Facts(rawValue: 64)
   }
 
   /// When the packet came that made its last byte contiguous.
@@ -91,7 +93,7 @@ struct FrameRecord: BitwiseCopyable {
     } else if kind.pointee.flags.contains(.expectsAck) {
       fingerprint = Self.fingerprint(frame, bytes, plan)
       if kind.pointee.flags.contains(.unnumbered) {
-        sequence = Self.ownNumber(side.flow, kind.pointee.index)
+        sequence = Self.ownNumber(side.flow, kind.pointee.order)
         facts.insert(.hasNumber)
       }
     }
@@ -103,6 +105,7 @@ struct FrameRecord: BitwiseCopyable {
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ side: FlowSide, _ plan: UnsafePointer<Plan>
   ) {
     named = frame.pointee.sequence
+    if kind.pointee.flags.contains(.refusesAlways) { facts.insert(.refuses) }
     if frame.pointee.bodyCount == Int(plan.pointee.ackBodyCount) {
       named = plan.pointee.ackBody.read(bytes, frame.pointee.body)
     } else if !frame.pointee.flags.isDisjoint(with: [.answered, .reference]) {
@@ -112,7 +115,8 @@ struct FrameRecord: BitwiseCopyable {
       facts.insert(.repeatsNumber)
     }
     if kind.pointee.flags.contains(.unnumbered) {
-      named = Self.ownNumber(side.flow, UInt8(truncatingIfNeeded: kind.pointee.answers.trailingZeroBitCount))
+      named = Self.ownNumber(side.flow, kind.pointee.order)
+      if frame.pointee.timestamp == side.flow.pointee.lastSeen { facts.insert(.isCurrent) }
     } else if plan.pointee.ackPlus != 0 {
       named = plan.number(before: named, by: plan.pointee.ackPlus)
     }

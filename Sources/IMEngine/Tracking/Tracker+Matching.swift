@@ -213,7 +213,7 @@ extension Tracker {
     let newest = find(flow.pointee.session, reverse, sequence)
     var found = newest
     if let newest, inOrder {
-      found = searchInOrder(from: newest, answer.at, flow)
+      found = searchInOrder(from: newest, answer, flow, received: Self.received(record, flow, reverse))
     } else if let newest, !isAnswer(answer.types, answer.at, newest) || isScoped && !isHere(newest, flow) {
       found = search(from: newest, answer, flow, counts: plan.pointee.sequenceCounts, isScoped: isScoped)
     }
@@ -226,7 +226,8 @@ extension Tracker {
         key,
         Orphan(
           answer: answer, isCumulative: isCumulative, connection: flow.pointee.serial,
-          acknowledged: record.pointee.facts.contains(.hasAcknowledged) ? record.pointee.acknowledged : nil))
+          acknowledged: record.pointee.facts.contains(.hasAcknowledged)
+            && (!inOrder || record.pointee.facts.contains(.isCurrent)) ? record.pointee.acknowledged : nil))
       return
     }
     self.answer(exchange, answer, on: flow, &note)

@@ -30,6 +30,24 @@ extension Tracker {
     return early
   }
 
+  /// An answer without a number that the capture has in front of its message is no older than so much: taps and queues change the order of
+  /// packets that are close to one another.
+  private static var mostEarly: Nanoseconds { .milliseconds(1) }
+
+  /// The low half of the offset up to which the sender of an answer had received the stream of `direction`; `nil` where that is not
+  /// known, or where a carrier has offsets of its own.
+  @inline(__always)
+  static func received(
+    _ record: UnsafePointer<FrameRecord>, _ flow: Ref<Flow>, _ direction: Direction
+  ) -> UInt32? {
+    guard record.pointee.facts.isSuperset(of: [.hasAcknowledged, .isCurrent]), flow.pointee.carrier == .max else {
+      return nil
+    }
+    let half = flow.half(flow.pointee.side(direction))
+    let next = half.pointee.flags.contains(.finished) ? half.pointee.next &- 1 : half.pointee.next
+    return UInt32(truncatingIfNeeded: half.pointee.offset) &+ (record.pointee.acknowledged &- next)
+  }
+
   /// What an answer without a number belongs to: the oldest open exchange of its connection.
   ///
   /// Where the capture lacks bytes of the answering direction, the answers to those that were open may have been among them.
@@ -38,8 +56,9 @@ extension Tracker {
   /// that looking through them for each answer would cost their square are not looked through.
   @inline(never)
   mutating func searchInOrder(
-    from newest: Ref<KeptExchange>, _ now: Timestamp, _ flow: Ref<Flow>
+    from newest: Ref<KeptExchange>, _ answer: Answer, _ flow: Ref<Flow>, received: UInt32?
   ) -> Ref<KeptExchange>? {
+    let now = answer.at
     let asking = flow.pointee.side(newest.pointee.direction)
     let loss = lastLoss(flow, 1 - asking, upTo: now) ?? .distantPast
     var oldest: Ref<KeptExchange>?
@@ -56,14 +75,19 @@ extension Tracker {
         guard searchCredit > 0 else { return nil }
       }
       if mayBeOverdue(exchange, now), !exchange.pointee.isAnswered { settleOverdue(exchange, now) }
-      if !exchange.pointee.isAnswered, !isTooLate(now, exchange) {
+      if !exchange.pointee.isAnswered, !isTooLate(now, exchange),
+        answer.types &>> UInt64(exchange.pointee.kind & 63) & 1 == 1,
+        // Nobody answers what did not arrive.
+        received?.isAtOrAfter(exchange.pointee.end) ?? true
+      {
         if exchange.pointee.firstAt > now {
-          early = exchange
+          if received != nil || exchange.pointee.firstAt.time(since: now) <= Self.mostEarly { early = exchange }
         } else if exchange.pointee.firstAt >= loss {
           oldest = exchange
         } else if exchange.pointee.fate != .unknown || flow.pointee.phase == .closed {
           // What comes behind the end was captured late: it is an answer to one of those that had none.
-          if doubts == 0 { doubtful = exchange }
+          // The last one that the answer's sender had received is meant, where that is known.
+          if doubts == 0 || exchange.pointee.end == received { doubtful = exchange }
           doubts += 1
         }
       }
@@ -71,6 +95,14 @@ extension Tracker {
     }
     if let oldest { return oldest }
     guard let doubtful else { return early }
+    // What precedes a hole that may still be filled may be the message that is meant.
+    let half = flow.half(asking)
+    if let received, received != doubtful.pointee.end,
+      half.pointee.queue != nil || half.pointee.state != .open,
+      received.isAtOrAfter(UInt32(truncatingIfNeeded: half.pointee.offset) &+ 1)
+    {
+      return nil
+    }
     if doubts == 1, let lost = lastLoss(flow, asking, upTo: now), lost > doubtful.pointee.firstAt { return nil }
     return doubtful
   }

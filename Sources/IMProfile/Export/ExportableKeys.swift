@@ -10,9 +10,19 @@ enum ExportableKeys {
     "": [
       "profile", "version", "title", "description", "ports", "place", "framing", "header", "length", "trailer",
       "fields", "checksum", "sequence", "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing",
-      "variable", "heartbeat", "identity", "named",
+      "variable", "heartbeat", "identity", "named", "content",
     ],
-    "framing": ["kind", "delimiter", "escape", "maximum"],
+    "framing": [
+      "kind", "delimiter", "escape", "maximum", "records", "begins", "ends", "body", "beat", "lines", "case",
+    ],
+    "framing.body": ["header", "word", "of"],
+    "content": ["kind", "lead", "case"],
+    "content.lead.*": ["digits", "until", "when"],
+    "content.lead.*.digits": ["maximum", "into"],
+    "content.lead.*.until": ["byte"],
+    "content.lead.*.when": ["next"],
+    "fields.*.*": field.union(["at", "which", "word"]),
+    "fields.*.text": [],
     "framing.escape": ["byte", "mask", "replaces"],
     "heartbeat": ["interval", "factor"],
     "identity": ["sensitive"],
@@ -29,7 +39,9 @@ enum ExportableKeys {
       "type", "sequence", "time", "encryption", "compression", "session", "checksum", "duplicate", "status",
       "end-to-end",
     ],
-    "fields.*": field.union(["encrypted-from", "zlib", "encoding", "sensitive", "unique", "closed"]),
+    "fields.*": field.union([
+      "encrypted-from", "zlib", "encoding", "sensitive", "unique", "closed", "at", "which", "word", "text", "present",
+    ]),
     "checksum": ["algorithm", "covers", "order", "in"],
     "checksum.covers": ["from"],
     "sequence": ["kind", "bits", "wraps-at", "shared-by", "outlives-connection"],
@@ -37,12 +49,15 @@ enum ExportableKeys {
     "types.*": [
       "name", "role", "answered", "numbered", "echo", "in-order", "cumulative", "from", "refuses", "opens-session",
       "names-session", "answers", "flags", "length", "body", "timeout", "accepted", "assigns-identity", "when",
-      "statuses", "copies", "outlives-connection",
+      "statuses", "copies", "outlives-connection", "also", "number",
     ],
+    "types.*.answered": ["when"],
+    "types.*.answered.when": ["variable"],
     "types.*.flags": ["mask", "value"],
     "types.*.body.*": [
-      "skip", "load", "text", "string", "bytes", "expect", "tlv", "each", "unless", "when", "optional",
+      "skip", "load", "text", "string", "bytes", "expect", "tlv", "each", "unless", "when", "optional", "at", "json",
     ],
+    "types.*.body.*.at": ["path", "into"],
     "types.*.body.*.load": ["size", "into", "order", "encoding", "mask"],
     "types.*.body.*.text": ["size", "into", "minimum"],
     "types.*.body.*.tlv": ["size"],
@@ -68,6 +83,7 @@ enum ExportableKeys {
   /// Mappings whose keys are the profile's own.
   private static let open: Set<String> = [
     "types", "tlv.tags", "framing.escape.replaces", "status.names", "status.other-names", "types.*.statuses",
+    "fields.*.text", "types.*.body.*.json",
   ]
 
   /// Throws where `root` uses a key that no exporter knows.

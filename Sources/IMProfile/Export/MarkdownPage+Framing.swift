@@ -1,3 +1,4 @@
+import IMContent
 import IMEngine
 
 /// Frames that end at a delimiter, and checksums of all kinds.
@@ -5,7 +6,15 @@ extension MarkdownPage {
   /// What stands between frames.
   func framing() -> String {
     let framing = draft.plan.framing
-    guard framing.kind == .delimited else { return "lines" }
+    switch framing.kind {
+    case .delimited: break
+    case .message: return "are messages of WebSocket, or records in them"
+    case .terminated: return "end at bytes that are nowhere inside"
+    case .headers: return "are header lines and a body"
+    case .resp: return "are values of RESP"
+    case .counted: return "have a length\(draft.general?.content.map { ", and \($0.kind.name) inside" } ?? "")"
+    case .length, .line: return "lines"
+    }
     func byte(_ value: some BinaryInteger) -> String { "`\(Self.hex(UInt64(value), count: 2))`" }
     var out = "end at a byte \(byte(framing.delimiter)), and may begin with one"
     guard framing.escapes else { return out }

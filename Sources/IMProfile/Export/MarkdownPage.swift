@@ -164,7 +164,7 @@ struct MarkdownPage {
 
   private func types() -> String {
     var out = "## Types\n\n| Value | Name | Role | From | Answered by | Time |\n|---|---|---|---|---|---|\n"
-    for (i, kind) in draft.kinds.enumerated() {
+    for (i, kind) in draft.kinds.enumerated() where i != draft.unreadable {
       let from =
         kind.flags.contains(.fromClient) ? "client" : kind.flags.contains(.fromServer) ? "server" : ""
       var answers = kind.flags.contains(.expectsAck) ? exported.answers(to: i).map { "`\(profile.typeNames[$0])`" } : []
@@ -173,13 +173,19 @@ struct MarkdownPage {
         answers.append("itself, with tag \(tag(draft.plan.handshakeAnswer))")
       }
       let time = answers.isEmpty ? "" : Self.time(kind.timeout)
-      out += "| \(value(kind.value)) | `\(profile.typeNames[i])` | \(kind.role) | \(from) |"
+      out += "| \(label(i) ?? value(kind.value)) | `\(profile.typeNames[i])` | \(kind.role) | \(from) |"
       out += " \(answers.joined(separator: ", ")) | \(time) |\n"
     }
     return out + "\nOther values are shown as `type_N`.\n"
   }
 
   private var handshake: Int? { draft.kinds.firstIndex { $0.flags.contains(.handshake) } }
+
+  /// How a type is written that is no number of the header.
+  private func label(_ index: Int) -> String? {
+    guard draft.typeLabels.indices.contains(index) else { return nil }
+    return "`\(Self.quoted(draft.typeLabels[index]))`"
+  }
 
   private func value(_ value: UInt64) -> String {
     draft.plan.type.mask.nonzeroBitCount <= 8

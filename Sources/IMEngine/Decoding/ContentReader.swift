@@ -1,0 +1,709 @@
+import IMContent
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Musl
+#endif
+
+/// Where a frame of the general reader is, as places in the bytes that were searched.
+struct GeneralExtent {
+  /// The first byte, the body's first byte, the byte behind the body, and the one behind the frame.
+  var start: Int, body: Int, bodyEnd: Int, end: Int
+  /// Whether it is a beat between frames.
+  var isBeat = false
+  /// Whether the content was scanned already, and ended where it had to.
+  var isScanned = false
+}
+
+/// What the bytes at a place are, for the general reader.
+enum GeneralResult {
+  /// A frame that is there to its end.
+  case frame(GeneralExtent)
+  /// The beginning of one; so many bytes are needed to go on, as far as that is known, else 0.
+  case needMore(Int)
+  /// So many bytes that belong to no frame, behind which one may begin.
+  case stray(Int)
+  /// Not a frame.
+  case notAFrame
+}
+
+/// The values that a content's paths lead to: one buffer, used again for every frame.
+struct ContentValues: ~Copyable {
+  let pointer: UnsafeMutablePointer<ContentValue>
+
+  init() {
+    pointer = .allocate(capacity: ContentPlan.maximumSlots)
+    pointer.initialize(repeating: ContentValue(), count: ContentPlan.maximumSlots)
+  }
+
+  deinit { pointer.deallocate() }
+}
+
+extension UnsafePointer<Plan> {
+  /// The message or record that `position` is in, for `message` framings: `boundary` is the WebSocket message.
+  ///
+  /// `values` receives what the content's paths lead to where finding the frame's end needs a scan.
+  func nextGeneral(
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, message boundary: Range<Int>?,
+    _ values: UnsafeMutablePointer<ContentValue>
+  ) -> GeneralResult {
+    guard let general = pointee.general else { return .notAFrame }
+    switch pointee.framing.kind {
+    case .counted: return nextCounted(bytes, position, end, general)
+    case .message: return nextRecord(bytes, position, end, boundary, general)
+    case .terminated: return nextTerminated(bytes, position, end, general)
+    case .headers: return nextBlock(bytes, position, end, general, values)
+    case .resp: return nextValue(bytes, position, end, general, values)
+    case .length, .delimited, .line: return .notAFrame
+    }
+  }
+
+  // MARK: Ends
+
+  private func nextCounted(
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ general: UnsafePointer<GeneralPlan>
+  ) -> GeneralResult {
+    let available = end - position
+    let header = Int(pointee.headerCount)
+    guard available >= (general.pointee.coding == .field && !general.pointee.hasAbsentLength ? header : 1) else {
+      return .needMore(header)
+    }
+    let head = bytes.u64(position)
+    if available < 8, pointee.magicMask != 0 {
+      let seen = pointee.magicMask & ~(UInt64.max >> UInt64(available * 8))
+      guard head & seen == pointee.magic & seen else { return .notAFrame }
+    } else {
+      guard head & pointee.magicMask == pointee.magic else { return .notAFrame }
+    }
+    if general.pointee.hasAbsentLength, case .field(let field) = general.pointee.parts[0],
+      available > field.place.offset
+    {
+      let kind = kind(field.read(bytes, position))
+      if kind.pointee.flags.contains(.lengthAbsent), head & kind.pointee.headMask == kind.pointee.headValue {
+        let count = Int(pointee.lengthOffset)
+        guard available >= count else { return .needMore(count) }
+        let stop = position + count
+        return .frame(GeneralExtent(start: position, body: stop, bodyEnd: stop, end: stop))
+      }
+    }
+    guard available >= header else { return .needMore(header) }
+    var body: UInt64
+    var headerCount = header
+    if general.pointee.coding == .field {
+      body = pointee.length.read(bytes, position) &+ UInt64(bitPattern: Int64(pointee.lengthAdd))
+    } else {
+      let place = position + Int(pointee.lengthOffset)
+      switch Self.length(bytes, place, end, general.pointee.coding) {
+      case .none: return .notAFrame
+      case .some(let (value, count)):
+        guard count > 0 else { return .needMore(available + 1) }
+        headerCount = max(header - 1, Int(pointee.lengthOffset)) + count
+        if general.pointee.countsFromLength { headerCount = count + header - 1 }
+        body = value &+ UInt64(bitPattern: Int64(pointee.lengthAdd))
+      }
+    }
+    guard body <= UInt64(pointee.maximumBody) + UInt64(pointee.framing.trailerCount) else { return .notAFrame }
+    let count = headerCount + Int(body)
+    let trailer = min(Int(body), Int(pointee.framing.trailerCount))
+    guard available >= count else { return .needMore(count) }
+    let stop = position + count
+    return .frame(
+      GeneralExtent(start: position, body: position + headerCount, bodyEnd: stop - trailer, end: stop))
+  }
+
+  /// A length at `place`, and its bytes: 0 where more bytes would tell; `nil` where there is none.
+  private static func length(
+    _ bytes: borrowing Bytes, _ place: Int, _ end: Int, _ coding: LengthCoding
+  ) -> (value: UInt64, count: Int)? {
+    var value: UInt64 = 0
+    var at = place
+    switch coding {
+    case .field: return nil
+    case .varint:
+      for shift in stride(from: UInt64(0), to: 28, by: 7) {
+        guard at < end else { return (0, 0) }
+        let byte = bytes.u8(at)
+        at += 1
+        value |= UInt64(byte & 0x7f) << shift
+        if byte < 0x80 { return (value, at - place) }
+      }
+      return nil
+    case .decimal:
+      while at < end, bytes.u8(at) &- 0x30 < 10 {
+        guard at - place < 9 else { return nil }
+        value = value * 10 + UInt64(bytes.u8(at) &- 0x30)
+        at += 1
+      }
+      guard at < end else { return (0, 0) }
+      // The byte behind the digits belongs to them.
+      return at > place ? (value, at - place + 1) : nil
+    case .coap:
+      guard at < end else { return (0, 0) }
+      let nibble = Int(bytes.u8(at) >> 4)
+      if nibble < 13 { return (UInt64(nibble), 1) }
+      let more = [1, 2, 4][nibble - 13]
+      guard end - at > more else { return (0, 0) }
+      for i in 1...more { value = value << 8 | UInt64(bytes.u8(at + i)) }
+      return (value + [13, 269, 65_805][nibble - 13], 1 + more)
+    case .ber:
+      guard at < end else { return (0, 0) }
+      let first = bytes.u8(at)
+      if first < 0x80 { return (UInt64(first), 1) }
+      let more = Int(first & 0x7f)
+      guard (1...4).contains(more) else { return nil }
+      guard end - at > more else { return (0, 0) }
+      for i in 1...more { value = value << 8 | UInt64(bytes.u8(at + i)) }
+      return (value, 1 + more)
+    }
+  }
+
+  private func nextRecord(
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ boundary: Range<Int>?,
+    _ general: UnsafePointer<GeneralPlan>
+  ) -> GeneralResult {
+    guard let boundary else { return .needMore(0) }
+    if boundary.lowerBound > position { return .stray(min(end, boundary.lowerBound) - position) }
+    guard boundary.upperBound <= end else {
+      return end - position > Int(pointee.maximumBody) ? .notAFrame : .needMore(0)
+    }
+    let stop = boundary.upperBound
+    guard stop - position <= Int(pointee.maximumBody) else { return .notAFrame }
+    if general.pointee.hasCountedRecords {
+      guard let (count, width) = Self.length(bytes, position, stop, .varint), width > 0,
+        count <= UInt64(stop - position - width)
+      else {
+        return .frame(GeneralExtent(start: position, body: position, bodyEnd: stop, end: stop))
+      }
+      let last = position + width + Int(count)
+      return .frame(GeneralExtent(start: position, body: position + width, bodyEnd: last, end: last))
+    }
+    if general.pointee.hasRecords,
+      let last = find(bytes, position, stop, general.pointee.ends, general.pointee.endCount)
+    {
+      return .frame(
+        GeneralExtent(start: position, body: position, bodyEnd: last, end: last + Int(general.pointee.endCount)))
+    }
+    return .frame(GeneralExtent(start: position, body: position, bodyEnd: stop, end: stop))
+  }
+
+  private func nextTerminated(
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ general: UnsafePointer<GeneralPlan>
+  ) -> GeneralResult {
+    var body = position
+    let begins = Int(general.pointee.beginCount)
+    if begins > 0 {
+      guard let first = find(bytes, position, end, general.pointee.begins, general.pointee.beginCount) else {
+        let kept = min(begins - 1, end - position)
+        return end - position > kept ? .stray(end - position - kept) : .needMore(begins)
+      }
+      if first > position { return .stray(first - position) }
+      body = position + begins
+    }
+    guard let last = find(bytes, body, end, general.pointee.ends, general.pointee.endCount) else {
+      return end - position > Int(pointee.maximumBody) ? .notAFrame : .needMore(0)
+    }
+    guard last - body <= Int(pointee.maximumBody) else { return .notAFrame }
+    return .frame(
+      GeneralExtent(start: position, body: body, bodyEnd: last, end: last + Int(general.pointee.endCount)))
+  }
+
+  private func nextBlock(
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ general: UnsafePointer<GeneralPlan>,
+    _ values: UnsafeMutablePointer<ContentValue>
+  ) -> GeneralResult {
+    guard position < end, var content = general.pointee.content else { return .needMore(1) }
+    let beat = general.pointee.beat
+    if beat >= 0, Int16(bytes.u8(position)) == beat || bytes.u8(position) == 0x0d && beat == 0x0a {
+      guard bytes.u8(position) != 0x0d || position + 1 < end else { return .needMore(2) }
+      let count = bytes.u8(position) == 0x0d ? 2 : 1
+      guard count == 1 || bytes.u8(position + 1) == 0x0a else { return .notAFrame }
+      let stop = position + count
+      return .frame(GeneralExtent(start: position, body: stop, bodyEnd: stop, end: stop, isBeat: true))
+    }
+    var head: Int
+    if general.pointee.isOneLine {
+      guard let feed = find(bytes, position, min(end, position + 8_192), 0x0a, 1) else {
+        return end - position >= 8_192 ? .notAFrame : .needMore(0)
+      }
+      var last = feed
+      if last > position, bytes.u8(last - 1) == 0x0d { last -= 1 }
+      guard last > position, !holdsControl(bytes, position, min(last - position, 256)) else { return .notAFrame }
+      content.kind = .words
+      _ = bytes.scan(content, position, last - position, values)
+      head = feed + 1
+    } else {
+      switch bytes.scan(content, position, min(end - position, 8_192), values) {
+      case .whole(let count): head = position + count
+      case .cut: return end - position >= 8_192 ? .notAFrame : .needMore(0)
+      case .malformed: return .notAFrame
+      }
+    }
+    var bodyEnd = head
+    let ends = Int(general.pointee.endCount)
+    if let count = bodyCount(bytes, position, head, general, values) {
+      guard count <= UInt64(pointee.maximumBody) else { return .notAFrame }
+      bodyEnd = head + Int(count)
+      guard end - bodyEnd >= ends else { return .needMore(bodyEnd + ends - position) }
+      guard ends == 0 || Self.holds(bytes, bodyEnd, general.pointee.ends, ends) else { return .notAFrame }
+    } else if !general.pointee.isOneLine, ends > 0 {
+      guard let last = find(bytes, head, end, general.pointee.ends, general.pointee.endCount) else {
+        return end - position > Int(pointee.maximumBody) ? .notAFrame : .needMore(0)
+      }
+      bodyEnd = last
+    } else {
+      return .frame(GeneralExtent(start: position, body: head, bodyEnd: head, end: head, isScanned: true))
+    }
+    return .frame(
+      GeneralExtent(start: position, body: head, bodyEnd: bodyEnd, end: bodyEnd + ends, isScanned: true))
+  }
+
+  /// The length of the body behind a header block, where the block tells it.
+  private func bodyCount(
+    _ bytes: borrowing Bytes, _ position: Int, _ head: Int, _ general: UnsafePointer<GeneralPlan>,
+    _ values: UnsafeMutablePointer<ContentValue>
+  ) -> UInt64? {
+    if general.pointee.bodyLength >= 0 {
+      let value = values[Int(general.pointee.bodyLength)]
+      guard value.kind == .text else { return nil }
+      return bytes.decimal(position + value.offset, value.count)
+    }
+    guard general.pointee.bodyTypeCount > 0,
+      case .value(let slot) = general.pointee.parts[Int(general.pointee.partCount) - 1],
+      let word = ContentNumber.of(values[Int(slot)], bytes, at: position)
+    else { return nil }
+    for i in 0..<Int(general.pointee.bodyTypeCount) where general.pointee.bodyTypes[i] == word {
+      // The line's last word.
+      var last = head - 1
+      while last > position, bytes.u8(last - 1) <= 0x20 { last -= 1 }
+      var first = last
+      while first > position, bytes.u8(first - 1) > 0x20 { first -= 1 }
+      return bytes.decimal(first, last - first)
+    }
+    return nil
+  }
+
+  private func nextValue(
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ general: UnsafePointer<GeneralPlan>,
+    _ values: UnsafeMutablePointer<ContentValue>
+  ) -> GeneralResult {
+    guard position < end, let content = general.pointee.content else { return .needMore(1) }
+    let count = min(end - position, Int(pointee.maximumBody))
+    switch bytes.scan(content, position, count, values) {
+    case .whole(let count):
+      let stop = position + count
+      return .frame(GeneralExtent(start: position, body: position, bodyEnd: stop, end: stop, isScanned: true))
+    case .cut: return count < end - position ? .notAFrame : .needMore(0)
+    case .malformed: return .notAFrame
+    }
+  }
+
+  /// The first place at or behind `position` where `count` bytes are those of `pattern`; `nil` where none is before `end`.
+  func find(_ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ pattern: UInt32, _ count: UInt8) -> Int? {
+    let width = Int(count)
+    guard width > 0 else { return nil }
+    let first = Int32(truncatingIfNeeded: pattern >> UInt32((width - 1) * 8) & 0xff)
+    var position = position
+    while end - position >= width {
+      let found = bytes.span.withUnsafeBytes { raw -> Int? in
+        guard let base = raw.baseAddress, let found = memchr(base + position, first, end - position - width + 1) else {
+          return nil
+        }
+        return UnsafeRawPointer(found) - base
+      }
+      guard let found else { return nil }
+      if Self.holds(bytes, found, pattern, width) { return found }
+      position = found + 1
+    }
+    return nil
+  }
+
+  private static func holds(_ bytes: borrowing Bytes, _ position: Int, _ pattern: UInt32, _ width: Int) -> Bool {
+    bytes.u64(position) >> UInt64(64 - width * 8) == UInt64(pattern)
+  }
+
+  // MARK: Meaning
+
+  /// Reads what stands at `extent`, which `isFromServer` or not: its type, its numbers and its status, and describes it by `frame`; false
+  /// where it is no frame of this plan.
+  func readGeneral(
+    _ bytes: borrowing Bytes, _ extent: GeneralExtent, isFromServer: Bool, isAnswered: Bool,
+    _ values: UnsafeMutablePointer<ContentValue>, _ frame: UnsafeMutablePointer<Frame>
+  ) -> Bool {
+    guard let general = pointee.general else { return false }
+    frame.pointee.start = extent.start
+    frame.pointee.headerCount = extent.body - extent.start
+    frame.pointee.count = extent.end - extent.start
+    frame.pointee.trailerCount = extent.end - extent.bodyEnd
+    frame.pointee.flags = .opened
+    frame.pointee.session = 0
+    forgetSteps(frame)
+    var isMalformed = false
+    var lead: (type: UInt64?, sequence: UInt64?) = (nil, nil)
+    // What values count from.
+    var origin = extent.body
+    if let content = general.pointee.content, !extent.isBeat {
+      if extent.isScanned {
+        origin = extent.start
+      } else {
+        if general.pointee.leadCount > 0 { lead = self.lead(bytes, &origin, extent.bodyEnd, general) }
+        let isBare = general.pointee.leadCount > 0 && !Self.begins(bytes, origin, extent.bodyEnd)
+        if isBare || origin == extent.bodyEnd && (content.kind == .protobuf || general.pointee.leadCount > 0) {
+          for i in 0..<content.slotCount { values[i] = ContentValue() }
+        } else {
+          switch bytes.scan(content, origin, extent.bodyEnd - origin, values) {
+          case .whole(let count): isMalformed = !bytes.isBlank(origin + count, extent.bodyEnd)
+          case .cut, .malformed: isMalformed = true
+          }
+        }
+      }
+    } else if let content = general.pointee.content {
+      for i in 0..<content.slotCount { values[i] = ContentValue() }
+    }
+    let fieldBase = general.pointee.countsFromLength ? extent.body : extent.start
+    frame.pointee.kind = kind(
+      bytes, extent, fieldBase, origin, isFromServer: isFromServer, lead.type, values, frame, general)
+    if isMalformed, general.pointee.unreadable >= 0 {
+      frame.pointee.kind = pointee.kinds + Int(general.pointee.unreadable)
+      frame.pointee.flags.insert(.malformed)
+      frame.pointee.checksumStatus = .unchecked
+      frame.pointee.flags.remove(.sequence)
+      return true
+    }
+    let kind = frame.pointee.kind
+    if pointee.framing.kind == .counted {
+      guard bytes.u64(extent.start) & kind.pointee.headMask == kind.pointee.headValue else { return false }
+      let body = extent.end - extent.body
+      guard body >= Int(kind.pointee.minimumBody), body <= Int(kind.pointee.maximumBody) else { return false }
+      if pointee.sequence.isPresent {
+        frame.pointee.sequence = pointee.sequence.read(bytes, fieldBase)
+        frame.pointee.flags.insert(.sequence)
+      }
+      if general.pointee.wideCount > 0 {
+        let first = fieldBase + Int(general.pointee.wideOffset)
+        frame.pointee.sequence = bytes.span.withUnsafeBytes { raw in
+          ContentNumber.of(raw[first..<first + Int(general.pointee.wideCount)])
+        }
+        frame.pointee.flags.insert(.sequence)
+      }
+      frame.pointee.session = pointee.session.read(bytes, fieldBase)
+    }
+    if pointee.checksumRule != .none {
+      openGeneral(bytes, frame)
+    } else {
+      frame.pointee.checksumStatus = .unchecked
+    }
+    readValues(bytes, origin, lead.sequence, values, frame, general)
+    if kind.pointee.stepCount > 0 {
+      let known = (frame.pointee.sequence, frame.pointee.flags.contains(.sequence))
+      var step = Int(kind.pointee.firstStep)
+      if !runSteps(bytes, frame) {
+        guard general.pointee.content != nil else { return false }
+        frame.pointee.flags.insert(.malformed)
+      }
+      // Steps take away a number that a header of bytes does not have.
+      if known.1, !frame.pointee.flags.contains(.sequence) {
+        frame.pointee.sequence = known.0
+        frame.pointee.flags.insert(.sequence)
+      }
+      while step < Int(kind.pointee.firstStep) + Int(kind.pointee.stepCount) {
+        let at = pointee.steps[step]
+        step += 1
+        guard at.operation == .at else { continue }
+        if at.a == 1 {
+          // A JSON object at the end of the line.
+          guard let inner = general.pointee.inner, let first = bytes.first(0x7b, extent.start, extent.body) else {
+            continue
+          }
+          _ = bytes.scan(inner, first, extent.body - first, values)
+          if let number = ContentNumber.of(values[Int(at.count)], bytes, at: first) { put(number, at.register, frame) }
+          continue
+        }
+        let value = values[Int(at.count)]
+        if at.register == .identity || at.register == .subject {
+          guard value.kind == .text else { continue }
+          note(at.register, origin + value.offset, value.count, frame)
+        } else if let number = ContentNumber.of(value, bytes, at: origin) {
+          put(number, at.register, frame)
+        }
+      }
+    }
+    if kind.pointee.flags.contains(.answeredOnDemand), !isAnswered { frame.pointee.kind += Int(pointee.kindCount) }
+    return true
+  }
+
+  private static func begins(_ bytes: borrowing Bytes, _ at: Int, _ end: Int) -> Bool {
+    at < end && (bytes.u8(at) == 0x7b || bytes.u8(at) == 0x5b || bytes.u8(at) == 0x22)
+  }
+
+  /// Reads the digits in front of a content; `origin` moves behind them.
+  private func lead(
+    _ bytes: borrowing Bytes, _ origin: inout Int, _ end: Int, _ general: UnsafePointer<GeneralPlan>
+  ) -> (type: UInt64?, sequence: UInt64?) {
+    let first = origin
+    let lead = bytes.span.withUnsafeBytes { raw -> ContentLead? in
+      guard let base = raw.baseAddress, end <= raw.count else { return nil }
+      return ContentLead(
+        base.assumingMemoryBound(to: UInt8.self), first, end, Int(general.pointee.leadCount)
+      ) { general.pointee.lead[$0] }
+    }
+    guard let lead else { return (nil, nil) }
+    origin = lead.end
+    return (lead.type, lead.sequence)
+  }
+
+  /// Where a message ends that begins at `position`, by its content alone; `nil` where that does not tell.
+  func messageEnd(_ bytes: borrowing Bytes, _ position: Int, _ end: Int) -> Int? {
+    guard let general = pointee.general, let content = general.pointee.content else { return nil }
+    var origin = position
+    if general.pointee.leadCount > 0 { _ = lead(bytes, &origin, end, general) }
+    guard Self.begins(bytes, origin, end) else { return nil }
+    let values = ContentValues()
+    guard case .whole(let count) = bytes.scan(content, origin, end - origin, values.pointer) else { return nil }
+    let stop = origin + count
+    guard general.pointee.hasRecords, !general.pointee.hasCountedRecords else { return stop }
+    return stop < end ? stop + 1 : nil
+  }
+
+  /// What the parts of a frame's type say together.
+  private func kind(
+    _ bytes: borrowing Bytes, _ extent: GeneralExtent, _ fieldBase: Int, _ origin: Int, isFromServer: Bool,
+    _ lead: UInt64?, _ values: UnsafeMutablePointer<ContentValue>, _ frame: UnsafeMutablePointer<Frame>,
+    _ general: UnsafePointer<GeneralPlan>
+  ) -> UnsafePointer<FrameKind> {
+    if extent.isBeat {
+      frame.pointee.type = Self.beat
+      return kind(Self.beat)
+    }
+    var parts = InlineArray<3, UInt64>(repeating: ContentNumber.absent)
+    let count = Int(general.pointee.partCount)
+    for i in 0..<count {
+      switch general.pointee.parts[i] {
+      case .side: parts[i] = isFromServer ? Self.server : Self.client
+      case .field(let field):
+        let last = field.place
+        guard fieldBase + last.offset + last.count <= extent.bodyEnd else { continue }
+        parts[i] = field.read(bytes, fieldBase)
+      case .value(let slot) where general.pointee.content?.kind == .resp:
+        parts[i] = Self.reply(bytes, extent.start, values[Int(slot)], origin)
+      case .value(let slot): parts[i] = ContentNumber.of(values[Int(slot)], bytes, at: origin) ?? ContentNumber.absent
+      case .lead: parts[i] = lead ?? ContentNumber.absent
+      }
+    }
+    let exact = Self.combined(parts, count, 0)
+    frame.pointee.type = exact
+    // General frames have no lists: this tells whether `*` stands for nothing, which proves nothing.
+    frame.pointee.secondListOffset = 0
+    let found = kind(exact)
+    if found != pointee.unknownKind || general.pointee.maskCount == 0 { return found }
+    for i in 0..<Int(general.pointee.maskCount) {
+      let other = kind(Self.combined(parts, count, general.pointee.masks[i]))
+      if other != pointee.unknownKind {
+        var isTold = false
+        for part in 0..<count {
+          if case .side = general.pointee.parts[part] { continue }
+          if general.pointee.masks[i] &>> UInt8(part) & 1 == 0 || parts[part] != ContentNumber.absent { isTold = true }
+        }
+        frame.pointee.secondListOffset = isTold ? 0 : 1
+        return other
+      }
+    }
+    return pointee.unknownKind
+  }
+
+  /// What a command is called, or what a reply is that is no array: commands are the same in small letters.
+  private static func reply(
+    _ bytes: borrowing Bytes, _ start: Int, _ value: ContentValue, _ origin: Int
+  ) -> UInt64 {
+    switch bytes.u8(start) {
+    case 0x2b: return ContentNumber.of("simple".utf8)
+    case 0x2d, 0x21: return ContentNumber.of("error".utf8)
+    case 0x3a, 0x28, 0x2c, 0x23: return ContentNumber.of("integer".utf8)
+    case 0x24, 0x3d: return ContentNumber.of((value.kind == .null ? "null" : "bulk").utf8)
+    case 0x5f: return ContentNumber.of("null".utf8)
+    default: break
+    }
+    guard value.kind == .text, value.count <= 64 else { return ContentNumber.absent }
+    // SAFETY: the value lies in the frame, which the caller has proved to be there.
+    return bytes.span.withUnsafeBytes { raw in
+      ContentNumber.of(
+        raw[(origin + value.offset)..<(origin + value.offset + value.count)].lazy.map {
+          $0 &- 0x41 < 26 ? $0 | 0x20 : $0
+        })
+    }
+  }
+
+  /// The number that stands for a type; parts in `mask` may be anything.
+  @inline(__always)
+  static func combined(_ parts: borrowing InlineArray<3, UInt64>, _ count: Int, _ mask: UInt8) -> UInt64 {
+    var value = mask & 1 == 0 ? parts[0] : ContentNumber.any
+    for i in 1..<max(1, count) {
+      value = ContentNumber.combine(value, mask &>> UInt8(i) & 1 == 0 ? parts[i] : ContentNumber.any)
+    }
+    return value
+  }
+
+  /// What stands for `client` and `server` as parts of a type, and for a beat.
+  private static var client: UInt64 { 1 << 60 | 0x636c_6965_6e74 }
+  private static var server: UInt64 { 1 << 60 | 0x7365_7276_6572 }
+  private static var beat: UInt64 { 1 << 60 | 0x6265_6174 }
+
+  /// What the content says of a frame's number, session and status.
+  private func readValues(
+    _ bytes: borrowing Bytes, _ origin: Int, _ lead: UInt64?, _ values: UnsafeMutablePointer<ContentValue>,
+    _ frame: UnsafeMutablePointer<Frame>, _ general: UnsafePointer<GeneralPlan>
+  ) {
+    if let lead {
+      frame.pointee.sequence = lead
+      frame.pointee.flags.insert(.sequence)
+    }
+    guard general.pointee.content != nil else { return }
+    let index = Int(frame.pointee.kind.pointee.index)
+    var list = general.pointee.sequence
+    if let extras = general.pointee.extras, extras[index].number[0] >= 0 { list = extras[index].number }
+    for i in 0..<4 {
+      guard list[i] >= 0 else { break }
+      guard let number = ContentNumber.of(values[Int(list[i])], bytes, at: origin) else { continue }
+      frame.pointee.sequence = number
+      frame.pointee.flags.insert(.sequence)
+      break
+    }
+    if general.pointee.session >= 0,
+      let number = ContentNumber.of(values[Int(general.pointee.session)], bytes, at: origin)
+    {
+      frame.pointee.session = number
+    }
+    guard general.pointee.status >= 0 else { return }
+    let value = values[Int(general.pointee.status)]
+    switch general.pointee.statusRule {
+    case .present: put(value.kind == .absent ? 0 : 1, .status, frame)
+    case .number:
+      guard value.kind != .text || bytes.decimal(origin + value.offset, value.count) != nil,
+        let number = ContentNumber.of(value, bytes, at: origin)
+      else { return }
+      put(number, .status, frame)
+    case .text:
+      guard let text = ContentNumber.of(value, bytes, at: origin) else { return }
+      for i in 0..<Int(general.pointee.statusTextCount) where general.pointee.statusTexts[i].text == text {
+        put(general.pointee.statusTexts[i].status, .status, frame)
+        return
+      }
+    }
+  }
+
+  /// Whether a value of RESP begins with its type.
+  private static func isRESP(_ byte: UInt8) -> Bool { "*+-:$~>%|_#,(!=".utf8.contains(byte) }
+
+  /// Bits of proof that texts are where a type's steps have them: so far as these count bytes alone.
+  private func textEvidence(_ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes) -> Int {
+    let kind = frame.pointee.kind.pointee
+    let last = frame.pointee.start + frame.pointee.count - frame.pointee.trailerCount
+    var position = frame.pointee.body
+    var bits = 0
+    for i in Int(kind.firstStep)..<Int(kind.firstStep) + Int(kind.stepCount) {
+      let step = pointee.steps[i]
+      let count = Int(step.count)
+      switch step.operation {
+      case .status, .at, .settle: continue
+      case .skip, .load: position += count
+      case .text, .bytes:
+        guard (1...4).contains(count), last - position >= count else { return bits }
+        let length = bytes.u64(position) >> UInt64(64 - count * 8)
+        position += count
+        guard length <= UInt64(last - position) else { return bits }
+        if !holdsControl(bytes, position, min(Int(length), 256)) { bits += 2 * min(8, Int(length)) }
+        position += Int(length)
+      default: return bits
+      }
+      guard position <= last else { return bits }
+    }
+    return bits
+  }
+
+  /// Bits of proof that a frame that was read is one; `nil` where it is damaged, negative where nobody knows its type.
+  func evidence(ofGeneral frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes) -> Int? {
+    guard let general = pointee.general, frame.pointee.checksumStatus != .bad,
+      !frame.pointee.flags.contains(.malformed)
+    else { return nil }
+    guard frame.pointee.kind.pointee.index != FrameKind.unknownIndex else { return -12 }
+    // Line feeds between frames say nothing.
+    if general.pointee.beat >= 0, frame.pointee.count <= 2, frame.pointee.bodyCount == 0 { return 0 }
+    var bits = Int(pointee.magicEvidence) + Int(frame.pointee.kind.pointee.evidence) + Int(pointee.checksumEvidence)
+    if let extras = general.pointee.extras { bits += Int(extras[Int(frame.pointee.kind.pointee.index)].proof) }
+    // A record has the byte that ends it.
+    if general.pointee.hasRecords, !general.pointee.hasCountedRecords, frame.pointee.trailerCount == 0 { return nil }
+    if let content = general.pointee.content {
+      if frame.pointee.secondListOffset != 0, content.kind == .json { return -12 }
+      switch content.kind {
+      case .json: bits += 16
+      // A line of words is what a person types, and what many protocols have.
+      case .resp where !Self.isRESP(bytes.u8(frame.pointee.start)): return 0
+      case .headers, .resp: bits += 12
+      case .protobuf: bits += frame.pointee.bodyCount > 0 ? 8 : 0
+      case .bytes, .words: break
+      }
+      if frame.pointee.flags.contains(.sequence) { bits += 4 }
+    }
+    let kind = frame.pointee.kind.pointee
+    if general.pointee.content == nil, pointee.framing.kind == .counted {
+      if kind.stepCount > 0 {
+        guard let weight = weighBody(bytes, frame.pointee, frame.pointee.start + frame.pointee.count) else {
+          return nil
+        }
+        bits += weight + textEvidence(frame, bytes)
+      } else if let extras = general.pointee.extras, kind.minimumBody != kind.maximumBody, pointee.checksumEvidence == 0
+      {
+        // A small number of a type, and any length, is what random bytes have.
+        let proof = Int(extras[Int(kind.index)].proof)
+        if proof < 12 { bits -= proof }
+      }
+    }
+    bits += 3 * Int(general.pointee.beginCount)
+    if pointee.framing.kind != .message { bits += 3 * Int(general.pointee.endCount) }
+    return bits
+  }
+}
+
+extension Bytes {
+  /// Scans `count` bytes from `offset` on. The caller has proved that they are there.
+  func scan(
+    _ plan: ContentPlan, _ offset: Int, _ count: Int, _ values: UnsafeMutablePointer<ContentValue>
+  ) -> ContentResult {
+    span.withUnsafeBytes { raw in
+      guard let base = raw.baseAddress, offset >= 0, count >= 0, offset + count <= raw.count else { return .cut }
+      return plan.scan((base + offset).assumingMemoryBound(to: UInt8.self), count, values)
+    }
+  }
+
+  /// The number in decimal digits; `nil` where the bytes are anything else.
+  func decimal(_ offset: Int, _ count: Int) -> UInt64? {
+    guard (1...19).contains(count) else { return nil }
+    var number: UInt64 = 0
+    for i in 0..<count {
+      let digit = u8(offset &+ i) &- 0x30
+      guard digit < 10 else { return nil }
+      number = number &* 10 &+ UInt64(digit)
+    }
+    return number
+  }
+
+  /// The first place of `byte` between two offsets.
+  func first(_ byte: UInt8, _ start: Int, _ end: Int) -> Int? {
+    var at = start
+    while at < end {
+      if u8(at) == byte { return at }
+      at += 1
+    }
+    return nil
+  }
+
+  /// Whether all bytes between two offsets are blanks or ends of lines.
+  func isBlank(_ start: Int, _ end: Int) -> Bool {
+    var at = start
+    while at < end {
+      guard [0x20, 0x09, 0x0a, 0x0d].contains(u8(at)) else { return false }
+      at += 1
+    }
+    return true
+  }
+}

@@ -1,0 +1,183 @@
+package import IMContent
+import IMWire
+
+/// One part of a type that has several, in the order in which they are written.
+package enum TypePart: Sendable, BitwiseCopyable {
+  /// `client` or `server`, whichever sends the frame.
+  case side
+  /// A number in the header or, where the frame reaches so far, behind it.
+  case field(Field)
+  /// The value that a path leads to, by its place.
+  case value(UInt8)
+  /// The number in front of the content; see `LeadStep`.
+  case lead
+}
+
+/// How the length of a frame is written where it is no number of fixed size.
+package enum LengthCoding: UInt8, Sendable, BitwiseCopyable {
+  /// A number at a fixed place.
+  case field
+  /// Seven bits a byte, least significant first, at most four bytes.
+  case varint
+  /// Decimal digits up to a byte that is none.
+  case decimal
+  /// The nibble of RFC 8323 and up to four bytes behind it.
+  case coap
+  /// A definite length of BER, at most four bytes behind the first.
+  case ber
+}
+
+/// What a frame's content says of its status.
+package enum StatusRule: UInt8, Sendable, BitwiseCopyable {
+  /// A number.
+  case number
+  /// A text that stands for a number; see `GeneralPlan.statusTexts`.
+  case text
+  /// 1 where the value is there, else 0.
+  case present
+}
+
+/// What a type has beyond `FrameKind` in plans of the general reader.
+package struct KindExtra: Sendable, BitwiseCopyable {
+  /// The values that may be its number, in this order; negative from the first that is none. Empty where the plan's hold.
+  package var number: InlineArray<4, Int8> = InlineArray(repeating: -1)
+  /// Bits of proof that the type's own value gives.
+  package var proof: UInt8 = 0
+
+  /// A type like any other.
+  package init() {}
+}
+
+/// What the general reader needs of a plan whose frames are told by contents, by several parts of a type, or by ends that are no lengths.
+package struct GeneralPlan: BitwiseCopyable, @unchecked Sendable {
+  /// The paths, and the kind of content that they lead into; `nil` where frames hold bytes.
+  package var content: ContentPlan?
+  /// The parts of a type; `partCount` of them.
+  package var parts: InlineArray<3, TypePart> = InlineArray(repeating: .side)
+  /// How many parts a type has.
+  package var partCount: UInt8 = 0
+  /// Which parts are `*` in types that have some, one bit a part, the fewest first; `maskCount` of them.
+  package var masks: InlineArray<4, UInt8> = InlineArray(repeating: 0)
+  /// How many such masks there are.
+  package var maskCount: UInt8 = 0
+  /// The values that may be the sequence number, in this order; negative from the first that is none.
+  package var sequence: InlineArray<4, Int8> = InlineArray(repeating: -1)
+  /// The value that is the status; negative where there is none.
+  package var status: Int8 = -1
+  /// What it means.
+  package var statusRule = StatusRule.number
+  /// Texts, as `ContentNumber` has them, and the statuses that they stand for; `statusTextCount` of them.
+  package var statusTexts: InlineArray<8, StatusText> = InlineArray(repeating: StatusText())
+  /// How many such texts there are.
+  package var statusTextCount: UInt8 = 0
+  /// The value that is the session; negative where there is none.
+  package var session: Int8 = -1
+  /// What stands in front of the content; `leadCount` steps.
+  package var lead: InlineArray<8, LeadStep> = InlineArray(repeating: LeadStep(.digits))
+  /// How many steps there are.
+  package var leadCount: UInt8 = 0
+  /// How the length is written.
+  package var coding = LengthCoding.field
+  /// Whether the offsets of fields count from behind the length.
+  package var countsFromLength = false
+  /// Whether some type has no length.
+  package var hasAbsentLength = false
+  /// Bytes that begin a frame, the first in the highest of `beginCount` bytes.
+  package var begins: UInt32 = 0
+  /// How many bytes begin a frame.
+  package var beginCount: UInt8 = 0
+  /// Bytes that end a frame, the first in the highest of `endCount` bytes.
+  package var ends: UInt32 = 0
+  /// How many bytes end a frame.
+  package var endCount: UInt8 = 0
+  /// Whether a message holds records, each of which ends with `ends`, or begins with its length as a varint.
+  package var hasRecords = false
+  /// Whether the records of a message begin with their lengths.
+  package var hasCountedRecords = false
+  /// The value that is the length of the body behind a header block; negative where the body goes up to `ends`.
+  package var bodyLength: Int8 = -1
+  /// Whether a first line is all that there is of a header block.
+  package var isOneLine = false
+  /// Types whose line's last word is the length of the body; `bodyTypeCount` of them.
+  package var bodyTypes: InlineArray<8, UInt64> = InlineArray(repeating: 0)
+  /// How many such types there are.
+  package var bodyTypeCount: UInt8 = 0
+  /// Where a sequence number of more than eight bytes begins, and its bytes; 0 where there is none.
+  package var wideOffset: UInt16 = 0, wideCount: UInt8 = 0
+  /// The paths into a JSON object that is the end of a line; `nil` where no type has one.
+  package var inner: ContentPlan?
+  /// The byte between frames that is a frame of the type `beat`; negative where there is none.
+  package var beat: Int16 = -1
+  /// The place of the type of frames whose content cannot be read in `Plan.kinds`; negative where there is none.
+  package var unreadable: Int32 = -1
+  /// What types have beyond `FrameKind`, by their index.
+  var extras: UnsafePointer<KindExtra>?
+
+  /// A plan of frames by a length.
+  package init() {}
+}
+
+/// A status that a text stands for.
+package struct StatusText: Sendable, BitwiseCopyable {
+  /// The text, as `ContentNumber` has it.
+  package var text: UInt64 = 0
+  /// The status.
+  package var status: UInt64 = 0
+
+  /// No text.
+  package init() {}
+  /// The status for a text.
+  package init(_ text: UInt64, _ status: UInt64) { (self.text, self.status) = (text, status) }
+}
+
+/// The one number of 64 bits that stands for a number or a text of a content: equal values have the same one.
+package enum ContentNumber {
+  /// Numbers below are themselves. The two highest bits are the tracker's.
+  private static var limit: UInt64 { 1 << 60 }
+  /// What stands for a part of a type that is absent.
+  package static let absent: UInt64 = 0x7fff_0000_0000_0001
+  /// What stands for any value in types with `*`.
+  package static let any: UInt64 = 0x7fff_0000_0000_0002
+
+  /// What stands for `text`: a decimal number without a leading zero is that number, up to seven bytes stand for themselves, and a
+  /// longer text is a hash of it.
+  package static func of(_ text: some Collection<UInt8>) -> UInt64 {
+    if (1...18).contains(text.count), text.allSatisfy({ $0 &- 0x30 < 10 }), text.count == 1 || text.first != 0x30 {
+      return text.reduce(0) { $0 * 10 + UInt64($1 &- 0x30) }
+    }
+    if text.count <= 7 { return limit | text.reduce(0) { $0 << 8 | UInt64($1) } }
+    return limit << 1 | FNV1a.hash(text) & (limit << 1 - 1)
+  }
+
+  /// What stands for a number: itself, or a hash of it where it is longer than 60 bits.
+  @inline(__always)
+  package static func of(_ number: UInt64) -> UInt64 {
+    number < limit ? number : limit << 1 | (number &* GoldenRatio.of64Bits) & (limit << 1 - 1)
+  }
+
+  /// What stands for a type of several parts.
+  @inline(__always)
+  package static func combine(_ a: UInt64, _ b: UInt64) -> UInt64 {
+    let mixed = (a ^ a &>> 29) &* GoldenRatio.of64Bits
+    return ((mixed &<< 7 | mixed &>> 57) ^ b) &* 0x9fb2_1c65_1e98_df25
+  }
+
+  /// What stands for a type of these parts.
+  package static func combined(_ parts: [UInt64]) -> UInt64 {
+    parts.dropFirst().reduce(parts.first ?? absent) { combine($0, $1) }
+  }
+
+  /// What stands for a value of a content; `nil` where it is absent, null or a group.
+  @inline(__always)
+  static func of(_ value: ContentValue, _ bytes: borrowing Bytes, at origin: Int) -> UInt64? {
+    switch value.kind {
+    case .number where !value.isNegative && !value.isInexact: of(value.number)
+    case .number, .text:
+      bytes.span.withUnsafeBytes { raw in
+        of(raw[(origin &+ value.offset)..<(origin &+ value.offset &+ value.count)])
+      }
+    case .flag: value.number
+    case .absent, .null, .group: nil
+    }
+  }
+}

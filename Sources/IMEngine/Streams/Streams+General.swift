@@ -1,0 +1,442 @@
+import IMContent
+import IMWire
+
+/// Protocols of the general reader: frames whose types are told by what they hold, or that end where no length and no delimiter does.
+extension Streams {
+  /// Bytes of a direction that have just become contiguous, and what it holds in front of them.
+  @inline(never)
+  mutating func consumeGeneral(_ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch) {
+    let half = side.half
+    let plan = currentPlan
+    var position = stretch.offset
+    let end = stretch.end
+    let base = half.pointee.offset &- UInt64(stretch.count)
+    if half.pointee.rest == nil, !half.pointee.flags.contains(.lost), plan.pointee.framing.kind != .message {
+      // The usual case: whole frames, read where the packet holds them.
+      loop: while position < end,
+        case .frame(var extent) = plan.nextGeneral(bytes, position, end, message: nil, contents.pointer),
+        readGeneral(side, bytes, extent)
+      {
+        absorbBeats(bytes, &extent, end)
+        frame.pointee.timestamp = stretch.timestamp
+        frame.pointee.number = stretch.number
+        frame.pointee.streamOffset = base &+ UInt64(position - stretch.offset)
+        if needs.contains(.stretches) {
+          tell(
+            .frame(isCarried: false), side, at: frame.pointee.streamOffset, bytes, from: extent.start,
+            count: extent.end - extent.start)
+        }
+        completeGeneral(side, bytes)
+        position = extent.end
+      }
+    }
+    guard position < end else { return }
+    append(side, bytes, stretch.from(position))
+    decodeGeneral(side)
+  }
+
+  /// Beats behind a frame in the packet that ends it belong to it.
+  private mutating func absorbBeats(_ bytes: borrowing Bytes, _ extent: inout GeneralExtent, _ end: Int) {
+    guard let general = currentPlan.pointee.general, general.pointee.beat >= 0, !extent.isBeat else { return }
+    let before = extent.end
+    while extent.end < end, Int16(bytes.u8(extent.end)) == general.pointee.beat { extent.end += 1 }
+    frame.pointee.count += extent.end - before
+    frame.pointee.trailerCount += extent.end - before
+  }
+
+  /// Reads the frame at `extent` into the frame in hand; false where it is none.
+  private mutating func readGeneral(_ side: FlowSide, _ bytes: borrowing Bytes, _ extent: GeneralExtent) -> Bool {
+    currentPlan.readGeneral(
+      bytes, extent, isFromServer: side.direction == .serverToClient,
+      isAnswered: side.flow.pointee.asksForAnswers, contents.pointer, frame)
+  }
+
+  /// One whole frame of the general reader.
+  @inline(never)
+  private mutating func completeGeneral(_ side: FlowSide, _ bytes: borrowing Bytes) {
+    if frame.pointee.kind.pointee.flags.contains(.tellsAnswers), frame.pointee.flags.contains(.answered) {
+      side.flow.pointee.asksForAnswers = frame.pointee.answered != 0
+      if side.flow.pointee.asksForAnswers {
+        // The frame that asks is answered itself.
+        let twin = frame.pointee.kind - Int(currentPlan.pointee.kindCount)
+        if !frame.pointee.kind.pointee.flags.contains(.expectsAck), twin >= currentPlan.pointee.kinds,
+          twin.pointee.value == frame.pointee.kind.pointee.value
+        {
+          frame.pointee.kind = twin
+        }
+      }
+      frame.pointee.flags.remove(.answered)
+    }
+    complete(side, bytes)
+  }
+
+  /// The message of WebSocket that the byte at `offset` of the carried stream is in, or the next one, as places in the bytes held.
+  private mutating func message(_ side: FlowSide, _ rest: Ref<StreamRest>) -> Range<Int>? {
+    guard let reader = reader(side), let (first, last) = reader.pointee.message(at: rest.pointee.streamOffset) else {
+      return nil
+    }
+    let origin = Int(truncatingIfNeeded: rest.pointee.streamOffset) - rest.pointee.start
+    let start = Int(truncatingIfNeeded: first) - origin
+    // One that is not over yet ends behind everything that is held.
+    let end = last == .max ? Int.max : Int(truncatingIfNeeded: last) - origin
+    return start..<max(start, end)
+  }
+
+  /// Decodes what a direction holds, as far as it goes.
+  @inline(never)
+  mutating func decodeGeneral(_ side: FlowSide, isEnd: Bool = false) {
+    let half = side.half
+    let plan = currentPlan
+    var found: UInt64?
+    while let rest = half.pointee.rest, rest.pointee.count > 0 {
+      if rest.pointee.mark(at: rest.pointee.start).timestamp > decodeLimit { return }
+      let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+      let start = rest.pointee.start
+      let end = rest.pointee.end
+      if half.pointee.flags.contains(.lost) {
+        switch findGeneral(side, bytes, rest, isEnd: isEnd) {
+        case .at(let position):
+          drop(side, rest, position - start, isFound: true)
+          half.pointee.flags.remove(.lost)
+          rest.pointee.needed = 0
+          found = rest.pointee.streamOffset
+        case .open(let position):
+          drop(side, rest, position - start, isFound: false)
+          return
+        case .none:
+          drop(side, rest, rest.pointee.count, isFound: false)
+        }
+        continue
+      }
+      if rest.pointee.count < rest.pointee.needed, !isEnd { return }
+      let boundary = plan.pointee.framing.kind == .message ? message(side, rest) : nil
+      switch plan.nextGeneral(bytes, start, end, message: boundary, contents.pointer) {
+      case .needMore(let count):
+        if count > plan.longestOnWire || count == 0 && rest.pointee.count > plan.longestOnWire {
+          half.pointee.flags.insert(.lost)
+          drop(side, rest, 1, isFound: false)
+          continue
+        }
+        // What has to be scanned from its beginning again is not scanned for every packet of a long frame.
+        rest.pointee.needed = count > 0 ? count : rest.pointee.count > 16_384 ? rest.pointee.count / 8 * 9 : 0
+        return
+      case .stray(let count): drop(side, rest, count, isFound: true)
+      case .notAFrame:
+        half.pointee.flags.insert(.lost)
+        if found == rest.pointee.streamOffset || plan.pointee.framing.kind == .message {
+          drop(side, rest, 1, isFound: false)
+        }
+      case .frame(let extent):
+        guard readGeneral(side, bytes, extent) else {
+          half.pointee.flags.insert(.lost)
+          if found == rest.pointee.streamOffset || plan.pointee.framing.kind == .message {
+            drop(side, rest, 1, isFound: false)
+          }
+          continue
+        }
+        var extent = extent
+        let (last, delivered) = rest.pointee.stretch(at: max(start, extent.end - 1))
+        absorbBeats(bytes, &extent, delivered)
+        frame.pointee.timestamp = last.timestamp
+        frame.pointee.number = last.number
+        let isCarried = half.pointee.flags.contains(.carried)
+        frame.pointee.streamOffset = rest.pointee.streamOffset
+        if isCarried { frame.pointee.streamOffset = wireOffset(side, rest.pointee.streamOffset) }
+        if needs.contains(.stretches) {
+          tell(
+            .frame(isCarried: isCarried), side, at: rest.pointee.streamOffset, bytes, from: extent.start,
+            count: extent.end - extent.start)
+        }
+        completeGeneral(side, bytes)
+        if isCarried { countOnWire(side, rest) }
+        rest.pointee.needed = 0
+        rest.pointee.consume(extent.end - start)
+      }
+    }
+    if let rest = half.pointee.rest, rest.pointee.count == 0 { rests.take(back: &half.pointee.rest) }
+  }
+
+  // MARK: Finding
+
+  /// Bytes held while a frame waits for its proof.
+  private static var mostHeld: Int { 64 << 10 }
+
+  /// Looks for the first frame in what a lost direction holds.
+  private mutating func findGeneral(
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ rest: Ref<StreamRest>, isEnd: Bool
+  ) -> SearchResult {
+    let plan = currentPlan
+    let (start, end) = (rest.pointee.start, rest.pointee.end)
+    switch plan.pointee.framing.kind {
+    case .message:
+      guard let message = message(side, rest) else { return .none }
+      if message.lowerBound >= start { return message.lowerBound < end ? .at(message.lowerBound) : .none }
+      return message.upperBound < end ? .at(message.upperBound) : .none
+    case .terminated:
+      guard let general = plan.pointee.general else { return .none }
+      if general.pointee.beginCount > 0 {
+        guard
+          let place = plan.find(bytes, start, end, general.pointee.begins, general.pointee.beginCount)
+        else { return .none }
+        return .at(place)
+      }
+      if weighGeneral(bytes, start, end, rest, side.direction == .serverToClient, needed: 16) == .at(start) {
+        return .at(start)
+      }
+      guard let place = plan.find(bytes, start, end, general.pointee.ends, general.pointee.endCount) else {
+        return .open(max(start, end - Int(general.pointee.endCount) + 1))
+      }
+      return .at(min(end, place + Int(general.pointee.endCount)))
+    default: break
+    }
+    let isFromServer = side.direction == .serverToClient
+    let needed = plan.pointee.framing.kind == .counted ? Int(plan.pointee.confirmEvidence) - 4 : 20
+    var open: Int?
+    var best: (position: Int, bits: Int)?
+    var position = start
+    while let candidate = plan.nextCandidate(bytes, position, end, rest) {
+      rest.pointee.search.credit -= 1 + (candidate - position) >> 3
+      guard rest.pointee.search.credit > 0 else { return .none }
+      switch weighGeneral(bytes, candidate, end, rest, isFromServer, needed: needed) {
+      case .at(let place): return .at(place)
+      case .open(let bits):
+        if isEnd {
+          if bits > best?.bits ?? 11 { best = (candidate, bits) }
+        } else if open == nil, end - candidate <= Self.mostHeld, bits > 0 || rest.pointee.startsDelivery(at: candidate)
+        {
+          open = candidate
+        }
+      case .none: break
+      }
+      position = candidate + 1
+    }
+    if isEnd { return best.map { .at($0.position) } ?? .none }
+    return open.map { .open($0) } ?? .none
+  }
+
+  /// What a candidate is: confirmed, open with so many bits, or none.
+  private enum Weight: Equatable { case at(Int), open(Int), none }
+
+  /// Weighs the frames from `position` on.
+  private mutating func weighGeneral(
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ rest: Ref<StreamRest>, _ isFromServer: Bool, needed: Int
+  ) -> Weight {
+    let plan = currentPlan
+    var probe = frame.pointee
+    var at = position
+    var bits = rest.pointee.startsDelivery(at: position) ? 8 : 0
+    for _ in 0..<32 {
+      if at == end {
+        // Frames that end where everything that came ends.
+        guard at > position else { return .open(0) }
+        return bits + 8 >= needed ? .at(position) : .open(bits + 8)
+      }
+      rest.pointee.search.credit -= 4
+      switch plan.nextGeneral(bytes, at, end, message: nil, contents.pointer) {
+      case .notAFrame, .stray: return .none
+      case .needMore:
+        // Of one that is not whole, nothing is known.
+        return .open(at > position ? bits : 0)
+      case .frame(let extent):
+        rest.pointee.search.credit -= (extent.end - extent.start) >> 4
+        guard
+          plan.readGeneral(
+            bytes, extent, isFromServer: isFromServer, isAnswered: true, contents.pointer, &probe),
+          let found = plan.evidence(ofGeneral: &probe, bytes), found >= 0
+        else { return .none }
+        bits += found
+        if bits >= needed { return .at(position) }
+        at = extent.end
+      }
+    }
+    return .at(position)
+  }
+
+  /// What the frames that a direction holds say for the plan in use, in bits; `nil` where they say that it is another protocol. `isCut`
+  /// tells that the beginning is missing.
+  mutating func weighGeneral(_ side: FlowSide, _ rest: Ref<StreamRest>, isFromServer: Bool) -> Int? {
+    let plan = currentPlan
+    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+    let end = rest.pointee.end
+    var position = rest.pointee.start
+    let isMessage = plan.pointee.framing.kind == .message
+    if !side.half.pointee.flags.contains(.fromStart), !isMessage {
+      let before = rest.pointee.search
+      defer { rest.pointee.search = before }
+      rest.pointee.beginSearch()
+      guard let first = firstGeneral(bytes, rest, isFromServer) else { return 0 }
+      position = first
+    }
+    var probe = frame.pointee
+    var bits = 0
+    var failures = 0
+    for _ in 0..<64 {
+      guard position < end else { break }
+      let boundary = isMessage ? message(side, rest, from: position) : nil
+      switch plan.nextGeneral(bytes, position, end, message: boundary, contents.pointer) {
+      case .notAFrame: return bits > 0 && failures > 0 ? nil : bits > 40 ? bits : nil
+      case .needMore: return bits
+      case .stray(let count):
+        guard isMessage || count == 0 else { return nil }
+        position += max(1, count)
+      case .frame(let extent):
+        position = extent.end
+        guard extent.end > extent.start else { return bits }
+        guard
+          plan.readGeneral(
+            bytes, extent, isFromServer: isFromServer, isAnswered: true, contents.pointer, &probe),
+          let found = plan.evidence(ofGeneral: &probe, bytes)
+        else {
+          failures += 1
+          if failures > 1 { return nil }
+          continue
+        }
+        bits += found
+        if bits >= 400 { return bits }
+      }
+    }
+    return bits
+  }
+
+  private mutating func message(_ side: FlowSide, _ rest: Ref<StreamRest>, from position: Int) -> Range<Int>? {
+    let base = rest.pointee.streamOffset
+    let ahead = UInt64(position - rest.pointee.start)
+    guard let reader = reader(side), let (first, last) = reader.pointee.message(at: base &+ ahead) else { return nil }
+    let origin = Int(truncatingIfNeeded: base) - rest.pointee.start
+    let start = Int(truncatingIfNeeded: first) - origin
+    return start..<max(start, last == .max ? Int.max : Int(truncatingIfNeeded: last) - origin)
+  }
+
+  /// The first frame in bytes without their beginning that is proved by what follows it.
+  private mutating func firstGeneral(
+    _ bytes: borrowing Bytes, _ rest: Ref<StreamRest>, _ isFromServer: Bool
+  ) -> Int? {
+    // Where a packet begins: in the midst of one, small numbers and words look like frames too easily, and looking costs too much.
+    for (candidate, _, _) in rest.pointee.deliveries(rest.pointee.count).prefix(32) {
+      rest.pointee.search.credit -= 1
+      guard rest.pointee.search.credit > 0 else { return nil }
+      switch weighGeneral(bytes, candidate, rest.pointee.end, rest, isFromServer, needed: 24) {
+      case .at(let place): return place
+      case .open(let bits) where bits >= 20: return candidate
+      case .open, .none: break
+      }
+    }
+    return nil
+  }
+
+  /// Whether side `side` is the server's, where the opening or a port tells; `nil` where nothing does.
+  mutating func isServer(_ side: FlowSide, plan: Int) -> Bool? {
+    if side.flow.pointee.clientIsCertain { return side.number != Int(side.flow.pointee.client) }
+    let own = isServerPort(side, plan)
+    let other = isServerPort(side.peer, plan)
+    if own != other { return own }
+    return reader(side).map { !$0.pointee.isMasked }
+  }
+
+  /// Bits of proof that the plan in use, one of the general reader, decodes a connection; `nil` where something speaks against it.
+  mutating func proofOfGeneral(_ side: FlowSide, _ rest: Ref<StreamRest>) -> Int? {
+    let index = Int(protocols.currentIndex & 63)
+    if currentPlan.pointee.framing.kind == .message, reader(side) == nil { return nil }
+    let known = isServer(side, plan: index)
+    var best: Int?
+    for isFromServer in known.map({ [$0] }) ?? [false, true] {
+      guard let bits = weighGeneral(side, rest, isFromServer: isFromServer) else { continue }
+      var total = bits
+      if let other = side.peer.half.pointee.rest, other.pointee.count > 0 {
+        guard let more = weighGeneral(side.peer, other, isFromServer: !isFromServer) else {
+          if side.peer.half.pointee.flags.contains(.fromStart) { continue }
+          best = max(best ?? .min, total)
+          continue
+        }
+        total += more
+      }
+      best = max(best ?? .min, total)
+    }
+    return best
+  }
+
+  /// Bits of proof that the messages in `start..<end`, one behind the other, are the plan's in use: of what WebSocket frames carry whose
+  /// beginning was not captured.
+  mutating func innerProof(_ bytes: borrowing Bytes, _ start: Int, _ end: Int) -> Int {
+    let plan = currentPlan
+    var best = 0
+    for isFromServer in [false, true] {
+      var position = start
+      var probe = frame.pointee
+      var bits = 0
+      for _ in 0..<8 {
+        guard position < end else { break }
+        let stop = plan.pointee.framing.kind == .message ? plan.messageEnd(bytes, position, end) : end
+        guard let stop,
+          case .frame(let extent) = plan.nextGeneral(bytes, position, end, message: position..<stop, contents.pointer),
+          extent.end > position,
+          plan.readGeneral(
+            bytes, extent, isFromServer: isFromServer, isAnswered: true, contents.pointer, &probe),
+          let found = plan.evidence(ofGeneral: &probe, bytes)
+        else { break }
+        bits += found
+        position = extent.end
+      }
+      best = max(best, bits)
+    }
+    return best
+  }
+
+  /// The client, where the types of what both sides hold tell.
+  mutating func clientOfGeneral(_ side: FlowSide, _ rest: Ref<StreamRest>) -> Int? {
+    if let reader = reader(side) { return reader.pointee.isMasked ? side.number : side.peer.number }
+    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+    var votes = 0
+    for isFromServer in [false, true] {
+      rest.pointee.beginSearch()
+      guard var position = firstGeneral(bytes, rest, isFromServer) else { continue }
+      var probe = frame.pointee
+      for _ in 0..<16 {
+        guard position < rest.pointee.end,
+          case .frame(let extent) = currentPlan.nextGeneral(
+            bytes, position, rest.pointee.end, message: nil, contents.pointer),
+          currentPlan.readGeneral(
+            bytes, extent, isFromServer: isFromServer, isAnswered: true, contents.pointer, &probe)
+        else { break }
+        if probe.kind.pointee.flags.contains(.fromClient) { votes += 4 }
+        if probe.kind.pointee.flags.contains(.fromServer) { votes -= 4 }
+        if probe.kind.pointee.index != FrameKind.unknownIndex { votes += isFromServer ? -1 : 1 }
+        position = extent.end
+      }
+    }
+    return votes == 0 ? nil : votes > 0 ? side.number : side.peer.number
+  }
+}
+
+extension UnsafePointer<Plan> {
+  /// The next place at or behind `position` where a frame of the general reader may begin.
+  fileprivate func nextCandidate(
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ rest: Ref<StreamRest>
+  ) -> Int? {
+    var position = position
+    switch pointee.framing.kind {
+    case .counted:
+      let mask = pointee.magicMask
+      while position < end {
+        let available = min(8, end - position)
+        let seen = available == 8 ? mask : mask & ~(UInt64.max >> UInt64(available * 8))
+        if bytes.u64(position) & seen == pointee.magic & seen { return position }
+        position += 1
+      }
+      return nil
+    case .headers, .resp:
+      // At the beginning of a packet, or behind the end of a line or of a frame.
+      let ends = pointee.general.map { UInt8(truncatingIfNeeded: $0.pointee.ends) } ?? 0x0a
+      while position < end {
+        if position > rest.pointee.start {
+          let before = bytes.u8(position - 1)
+          if before == 0x0a || before == ends { return position }
+        }
+        if rest.pointee.startsDelivery(at: position) { return position }
+        position += 1
+      }
+      return nil
+    default: return position < end ? position : nil
+    }
+  }
+}

@@ -1,0 +1,83 @@
+package import IMContent
+
+/// Named fields that paths lead to.
+package struct FieldPaths: Sendable {
+  /// One of them.
+  package struct Item: Sendable {
+    /// The field, and the place of its value; negative for the number in front of the content.
+    package var field: Int, slot: Int
+    /// What the values of the field are: text, integers, numbers or flags.
+    package var type: FieldType
+
+    /// An item of its parts.
+    package init(field: Int, slot: Int, type: FieldType) { (self.field, self.slot, self.type) = (field, slot, type) }
+  }
+  /// The paths.
+  package var plan: ContentPlan
+  /// The fields.
+  package var items: [Item]
+  /// What precedes the content.
+  package var lead: [LeadStep]
+
+  /// Paths of their parts.
+  package init(plan: ContentPlan, items: [Item], lead: [LeadStep]) {
+    (self.plan, self.items, self.lead) = (plan, items, lead)
+  }
+}
+
+extension FieldReader {
+  /// Reads the values that paths lead to. In lines and in header blocks they are looked for from the frame's first byte on.
+  mutating func paths(_ paths: FieldPaths) throws(FieldsEnd) {
+    let isWhole = [.headers, .words, .resp].contains(paths.plan.kind)
+    var first = isWhole ? 0 : at
+    let last = end
+    at = end
+    guard first <= last, last - first <= Self.maximumBytes else { return }
+    var number: UInt64?
+    var values = [ContentValue](repeating: ContentValue(), count: ContentPlan.maximumSlots)
+    bytes.withUnsafeBufferPointer { memory in
+      guard let base = memory.baseAddress else { return }
+      if !paths.lead.isEmpty {
+        let lead = ContentLead(base, first, last, paths.lead.count) { paths.lead[$0] }
+        number = lead.sequence
+        first = lead.end
+      }
+      values.withUnsafeMutableBufferPointer { values in
+        guard let target = values.baseAddress else { return }
+        _ = paths.plan.scan(base + first, last - first, target)
+      }
+    }
+    for item in paths.items {
+      if item.slot < 0 {
+        if let number { try note(item.field, .unsigned(number)) }
+        continue
+      }
+      let value = values[item.slot]
+      let range = first + value.offset..<first + value.offset + value.count
+      guard value.kind != .absent, value.kind != .null, range.upperBound <= bytes.count else { continue }
+      if let read = read(value, Array(bytes[range]), item.type, paths.plan.kind) { try note(item.field, read) }
+    }
+  }
+
+  /// A value as its field's type has it; `nil` where it is none of that type.
+  private func read(_ value: ContentValue, _ bytes: [UInt8], _ type: FieldType, _ kind: ContentKind) -> FieldValue? {
+    switch type {
+    case .integer:
+      if value.kind == .text {
+        let text = String(decoding: bytes, as: UTF8.self)
+        return UInt64(text).map { .unsigned($0) } ?? Int64(text).map { .signed($0) }
+      }
+      guard value.kind == .number || value.kind == .flag, !value.isInexact else { return nil }
+      guard value.isNegative else { return .unsigned(value.number) }
+      return Int64(exactly: value.number).map { .signed(-$0) }
+    case .boolean: return value.kind == .flag ? .flag(value.number != 0) : nil
+    case .bytes: return .bytes(bytes)
+    default:
+      if value.kind == .number, kind == .protobuf { return .text(String(value.number)) }
+      guard value.isEscaped else { return .text(String(decoding: bytes, as: UTF8.self)) }
+      var reader = JSONReader(([0x22] + bytes + [0x22])[...])
+      guard case .text(let text)? = reader.document() else { return .text(String(decoding: bytes, as: UTF8.self)) }
+      return .text(text)
+    }
+  }
+}

@@ -1,0 +1,479 @@
+import IMContent
+import IMEngine
+import IMWire
+import IMYAML
+
+/// Contents that are read by paths, types of several parts, and frames whose ends are told by what they hold: what the general reader
+/// needs of a profile.
+extension ProfileCompiler {
+  /// The paths of a profile, and the plan that they make.
+  struct ContentDraft {
+    var kind = ContentKind.bytes
+    var builder = ContentPlanBuilder()
+    /// The paths into a JSON object that is the end of a line.
+    var inner = ContentPlanBuilder()
+    var ignoresCase = false
+    var plan = GeneralPlan()
+    var parts: [TypePart] = []
+    var masks: Set<UInt8> = []
+    /// Bits of proof of each type.
+    var proofs: [UInt8] = []
+  }
+
+  /// Whether the profile says something that the general reader alone can read.
+  func needsGeneralReader() throws(ProfileError) -> Bool {
+    if draft.plan.framing.isGeneral { return true }
+    if draft.plan.framing.kind != .length { return false }
+    if try root.optional("content") != nil { return true }
+    if let fields = try root.optional("fields"), !fields.isScalar {
+      if let type = try fields.optional("type") {
+        if type.isScalar || (try? type.elements()) != nil { return true }
+        if try type.optional("at") != nil { return true }
+      }
+      if let sequence = try fields.optional("sequence"), !sequence.isScalar,
+        let size = try? sequence.optional("size")?.number(1...64), size > 8
+      {
+        return true
+      }
+    }
+    if let length = try root.optional("length"), let encoding = try length.optional("encoding") {
+      if try ["decimal", "coap", "ber"].contains(encoding.text()) { return true }
+      if try encoding.text() == "varint", try length.optional("offset")?.number(0...255) ?? 0 == 0 { return true }
+    }
+    for (_, type) in try root.required("types").entries() {
+      if let length = try? type.optional("length"), (try? length.text()) == "absent" { return true }
+    }
+    return false
+  }
+
+  /// How frames end, where the content, or bytes, tell it.
+  mutating func generalFraming(_ reader: YAMLReader, _ kind: PlanFraming.Kind) throws(ProfileError) {
+    draft.plan.framing.kind = kind
+    var content = ContentDraft()
+    switch kind {
+    case .message:
+      try reader.allow("kind", "records", "maximum")
+      if let records = try reader.optional("records") {
+        content.plan.hasRecords = true
+        if try records.text() == "varint" {
+          content.plan.hasCountedRecords = true
+        } else {
+          (content.plan.ends, content.plan.endCount) = try pattern(records)
+        }
+      }
+    case .terminated:
+      try reader.allow("kind", "begins", "ends", "maximum")
+      if let begins = try reader.optional("begins") {
+        (content.plan.begins, content.plan.beginCount) = try pattern(begins)
+      }
+      (content.plan.ends, content.plan.endCount) = try pattern(reader.required("ends"))
+    case .headers:
+      try reader.allow("kind", "ends", "body", "beat", "lines", "case", "maximum")
+      if let ends = try reader.optional("ends") { (content.plan.ends, content.plan.endCount) = try pattern(ends) }
+      if let beat = try reader.optional("beat") { content.plan.beat = Int16(try beat.bytes(1...1)[0]) }
+      if let lines = try reader.optional("lines") {
+        _ = try lines.number(1...1)
+        content.plan.isOneLine = true
+      }
+      if let letters = try reader.optional("case") {
+        guard try letters.text() == "ignored" else { throw letters.error("'case' is ignored, or not there") }
+        content.ignoresCase = true
+      }
+      if let body = try reader.optional("body") {
+        try body.allow("header", "word", "of")
+        if let header = try body.optional("header") {
+          guard let slot = content.builder.slot([.name(Array(try header.text().utf8))]) else {
+            throw header.error("there is no room for another path")
+          }
+          content.plan.bodyLength = Int8(slot)
+        } else {
+          guard try body.required("word").text() == "last" else {
+            throw try body.required("word").error("the body's length is the last word")
+          }
+          let types = try body.required("of").elements()
+          guard (1...8).contains(types.count) else { throw try body.required("of").error("there are 1 to 8 types") }
+          for (i, type) in types.enumerated() { content.plan.bodyTypes[i] = ContentNumber.of(Array(try type.text().utf8)) }
+          content.plan.bodyTypeCount = UInt8(types.count)
+        }
+      }
+      content.kind = content.plan.isOneLine ? .words : .headers
+    case .resp:
+      try reader.allow("kind", "maximum")
+      content.kind = .resp
+    case .length, .delimited, .line, .counted: break
+    }
+    for key in ["header", "length", "trailer", "checksum"] {
+      if let other = try root.optional(key) {
+        throw other.error("frames of this kind have no '\(key)': they end where 'framing' says")
+      }
+    }
+    self.content = content
+  }
+
+  private func pattern(_ reader: YAMLReader) throws(ProfileError) -> (UInt32, UInt8) {
+    let bytes = try reader.bytes(1...4)
+    return (bytes.reduce(0) { $0 << 8 | UInt32($1) }, UInt8(bytes.count))
+  }
+
+  /// What is inside frames.
+  mutating func readContent() throws(ProfileError) {
+    var content = self.content ?? ContentDraft()
+    if draft.plan.framing.kind == .length { draft.plan.framing.kind = .counted }
+    if let reader = try root.optional("content") {
+      let name: YAMLReader
+      if reader.isScalar {
+        name = reader
+      } else {
+        try reader.allow("kind", "lead", "case")
+        name = try reader.required("kind")
+        if let lead = try reader.optional("lead") { try self.lead(lead, &content) }
+      }
+      let word = try name.text()
+      guard let kind = ContentKind.allCases.first(where: { $0.name == word && $0 != .bytes }) else {
+        let names = ContentKind.allCases.filter { $0 != .bytes }.map(\.name)
+        throw name.error("a content is one of: \(names.joined(separator: ", "))\(Self.nearest(word, names))")
+      }
+      let isFixed = content.kind != .bytes
+      guard !isFixed || kind == content.kind else {
+        throw name.error("frames that end so hold \(content.kind.name)")
+      }
+      content.kind = kind
+    } else if draft.plan.framing.kind == .message || draft.plan.framing.kind == .terminated {
+      throw try root.required("framing").error("frames that end so need a 'content'")
+    }
+    self.content = content
+    if try root.optional("sequence") == nil, content.kind != .bytes {
+      draft.plan.sequenceCounts = false
+      draft.plan.numberLife = .connection
+    }
+  }
+
+  /// The nearest of some words, as the end of a message.
+  static func nearest(_ word: String, _ known: [String]) -> String {
+    func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
+      var row = Array(0...b.count)
+      for i in a.indices {
+        var last = row[0]
+        row[0] = i + 1
+        for j in b.indices {
+          let next = min(row[j + 1] + 1, row[j] + 1, last + (a[i] == b[j] ? 0 : 1))
+          last = row[j + 1]
+          row[j + 1] = next
+        }
+      }
+      return row[b.count]
+    }
+    let bytes = Array(word.utf8)
+    guard bytes.count <= 64, let best = known.min(by: { distance(bytes, Array($0.utf8)) < distance(bytes, Array($1.utf8)) }),
+      distance(bytes, Array(best.utf8)) <= 2
+    else { return "" }
+    return "; did you mean \(best)?"
+  }
+
+  private func lead(_ reader: YAMLReader, _ content: inout ContentDraft) throws(ProfileError) {
+    let steps = try reader.elements()
+    guard (1...8).contains(steps.count) else { throw reader.error("a lead has 1 to 8 steps") }
+    for (i, step) in steps.enumerated() {
+      let parts = try step.fields("digits", "until", "when")
+      var lead: LeadStep
+      if let digits = parts["digits"] {
+        try digits.allow("maximum", "into")
+        lead = LeadStep(.digits)
+        lead.count = UInt8(try digits.required("maximum").number(1...19))
+        let into = try digits.required("into")
+        switch try into.text() {
+        case "type": lead.isType = true
+        case "sequence": lead.isSequence = true
+        default: throw into.error("digits are the type or the sequence")
+        }
+      } else if let until = parts["until"] {
+        try until.allow("byte")
+        lead = LeadStep(.until)
+        lead.byte = try until.required("byte").bytes(1...1)[0]
+      } else {
+        throw step.error("a step of a lead is digits or until")
+      }
+      if let when = parts["when"] {
+        try when.allow("next")
+        lead.next = Int16(try when.required("next").bytes(1...1)[0])
+      }
+      content.plan.lead[i] = lead
+    }
+    content.plan.leadCount = UInt8(steps.count)
+  }
+
+  /// What precedes the content.
+  var leadSteps: [LeadStep] {
+    guard let content else { return [] }
+    return (0..<Int(content.plan.leadCount)).map { content.plan.lead[$0] }
+  }
+
+  // MARK: Places
+
+  /// The steps of a path.
+  func path(_ reader: YAMLReader, _ kind: ContentKind) throws(ProfileError) -> [ContentStep] {
+    let text = try reader.text()
+    guard let steps = ContentPath.steps(text, kind) else {
+      throw reader.error(
+        "a path is 1 to \(ContentPlan.maximumDepth) names, numbers or * with dots between them")
+    }
+    return steps
+  }
+
+  /// The place of the value that a path leads to.
+  mutating func slot(_ reader: YAMLReader) throws(ProfileError) -> Int {
+    guard let kind = content?.kind, kind != .bytes else { throw reader.error("a path needs 'content'") }
+    let steps = try path(reader, kind)
+    guard let slot = content?.builder.slot(steps) else {
+      throw reader.error("a profile has at most \(ContentPlan.maximumSlots) paths for what it decodes")
+    }
+    return slot
+  }
+
+  /// The places of a path, or of a list of paths of which the first present counts.
+  mutating func slots(_ reader: YAMLReader) throws(ProfileError) -> InlineArray<4, Int8> {
+    var slots = InlineArray<4, Int8>(repeating: -1)
+    let list = reader.isScalar ? [reader] : try reader.elements()
+    guard (1...4).contains(list.count) else { throw reader.error("there are 1 to 4 paths, of which the first present counts") }
+    for (i, path) in list.enumerated() { slots[i] = Int8(try slot(path)) }
+    return slots
+  }
+
+  /// Where a frame's type, numbers and status are.
+  mutating func generalFields(_ reader: YAMLReader) throws(ProfileError) {
+    try reader.allow(
+      "type", "sequence", "time", "encryption", "compression", "session", "checksum", "duplicate", "status",
+      "end-to-end")
+    let type = try reader.required("type")
+    if type.isScalar {
+      try part(type)
+    } else if let parts = try? type.elements() {
+      guard (1...3).contains(parts.count) else { throw type.error("a type has 1 to 3 parts") }
+      for each in parts { try part(each) }
+    } else {
+      try part(type)
+      draft.isClosed = try type.optional("closed")?.flag() ?? false
+    }
+    if let sequence = try reader.optional("sequence") { try self.sequence(sequence) }
+    if let status = try reader.optional("status") { try self.status(status) }
+    if let session = try reader.optional("session") {
+      if try session.optional("at") != nil {
+        try session.allow("at", "sensitive", "unique")
+        let place = try slot(session.required("at"))
+        content?.plan.session = Int8(place)
+        draft.plan.session = Field(offset: 0, byteCount: 1)
+      } else {
+        draft.plan.session = try field(session, "encoding", "sensitive", "unique")
+      }
+      try coding(session, nil)
+    }
+    for (key, place) in [
+      ("time", \Plan.time), ("checksum", \.checksum), ("duplicate", \.duplicate),
+    ] {
+      guard let other = try reader.optional(key) else { continue }
+      draft.plan[keyPath: place] = try field(other)
+    }
+    for key in ["encryption", "compression", "end-to-end"] {
+      if let other = try reader.optional(key) {
+        throw other.error("'\(key)' is for profiles whose types are one number of the header")
+      }
+    }
+  }
+
+  private mutating func part(_ reader: YAMLReader) throws(ProfileError) {
+    if reader.isScalar {
+      let word = try reader.text()
+      switch word {
+      case "side": content?.parts.append(.side)
+      case "lead" where content?.plan.leadCount ?? 0 > 0: content?.parts.append(.lead)
+      default:
+        throw reader.error("a part of a type is side, lead, or has an offset, a path 'at', 'which', or a 'word'\(Self.nearest(word, ["side", "lead"]))")
+      }
+    } else if let at = try reader.optional("at") {
+      try reader.allow("at")
+      let place = try slot(at)
+      content?.parts.append(.value(UInt8(place)))
+    } else if let word = try reader.optional("word") {
+      try reader.allow("word")
+      let number = try word.number(1...16)
+      guard content?.kind == .words || content?.kind == .headers else { throw word.error("words are those of a line") }
+      guard let slot = content?.builder.slot([.word(UInt32(number))]) else { throw word.error("there is no room for it") }
+      content?.parts.append(.value(UInt8(slot)))
+    } else if let which = try reader.optional("which") {
+      try reader.allow("which")
+      guard let kind = content?.kind, kind == .json || kind == .protobuf else {
+        throw which.error("'which' is for json and protobuf")
+      }
+      var members: [ContentStep] = []
+      for member in try which.elements() {
+        members += try path(member, kind).prefix(1)
+      }
+      guard (1...32).contains(members.count), let slot = content?.builder.which(members) else {
+        throw which.error("'which' names 1 to 32 members")
+      }
+      content?.parts.append(.value(UInt8(slot)))
+    } else {
+      guard draft.plan.framing.kind == .counted else {
+        throw reader.error("these frames have no header: a part has a path 'at', or a 'word'")
+      }
+      // A part beyond the header is there where the frame reaches so far.
+      let header = draft.plan.headerCount
+      draft.plan.headerCount = 256
+      defer { draft.plan.headerCount = header }
+      let field = try field(reader, "closed")
+      content?.parts.append(.field(field))
+      if content?.parts.count == 1 { draft.plan.type = field }
+    }
+  }
+
+  private mutating func sequence(_ reader: YAMLReader) throws(ProfileError) {
+    if reader.isScalar {
+      guard try reader.text() == "lead", content?.plan.leadCount ?? 0 > 0 else {
+        throw reader.error("a sequence is lead, or has a path 'at', or an offset")
+      }
+      return
+    }
+    if let at = try reader.optional("at") {
+      try reader.allow("at")
+      let places = try slots(at)
+      content?.plan.sequence = places
+      return
+    }
+    if let size = try reader.optional("size"), try size.number(1...64) > 8 {
+      try reader.allow("offset", "size")
+      let (offset, count) = (try reader.required("offset").number(0...255), try size.number(9...64))
+      guard offset + count <= draft.plan.headerCount else {
+        throw reader.error("the field ends at byte \(offset + count), the header at \(draft.plan.headerCount)")
+      }
+      content?.plan.wideOffset = UInt16(offset)
+      content?.plan.wideCount = UInt8(count)
+      draft.plan.sequenceCounts = false
+      draft.plan.numberLife = .connection
+      return
+    }
+    draft.plan.sequence = try field(reader, "encoding")
+    try coding(nil, reader)
+  }
+
+  private mutating func status(_ reader: YAMLReader) throws(ProfileError) {
+    guard let at = try reader.optional("at") else {
+      draft.plan.status = try field(reader)
+      return
+    }
+    try reader.allow("at", "text", "present")
+    let place = try slot(at)
+    content?.plan.status = Int8(place)
+    if let present = try reader.optional("present") {
+      _ = try present.number(1...1)
+      content?.plan.statusRule = .present
+    }
+    guard let texts = try reader.optional("text") else { return }
+    let entries = try texts.entries()
+    guard (1...8).contains(entries.count) else { throw texts.error("there are 1 to 8 texts") }
+    for (i, (key, value)) in entries.enumerated() {
+      content?.plan.statusTexts[i] = StatusText(
+        ContentNumber.of(Array(try key.text().utf8)), UInt64(try value.number(0...Int(UInt32.max))))
+      draft.statusNames[0][UInt64(try value.number(0...Int(UInt32.max)))] = try name(key)
+    }
+    content?.plan.statusRule = .text
+    content?.plan.statusTextCount = UInt8(entries.count)
+  }
+
+  // MARK: Types
+
+  /// The value of a type whose parts, with blanks between them, are the words of `key`.
+  mutating func generalTypeValue(_ key: YAMLReader) throws(ProfileError) -> (value: UInt64, proof: UInt8) {
+    guard let content else { return (0, 0) }
+    let text = try key.text()
+    let words = text.split(separator: " ").map(String.init)
+    guard words.count == content.parts.count else {
+      throw key.error(
+        "a type has \(content.parts.count) \(content.parts.count == 1 ? "part" : "parts") with blanks between them, and this one \(words.count)")
+    }
+    var parts: [UInt64] = []
+    var mask: UInt8 = 0
+    var proof = 0
+    for (i, (part, word)) in zip(content.parts, words).enumerated() {
+      if word == "*" {
+        mask |= 1 << UInt8(i)
+        parts.append(ContentNumber.any)
+        continue
+      }
+      if word == "-" {
+        parts.append(ContentNumber.absent)
+        continue
+      }
+      switch part {
+      case .side:
+        guard word == "client" || word == "server" else {
+          throw key.error("part \(i + 1) of a type is client or server, not '\(word)'")
+        }
+        parts.append(ContentNumber.of(Array(word.utf8)))
+      case .field(let field):
+        guard let number = Self.number(word), number & field.mask == number else {
+          throw key.error("part \(i + 1) of a type is a number that its field can have, not '\(word)'")
+        }
+        parts.append(number)
+        proof += min(12, field.mask.nonzeroBitCount)
+      case .value, .lead:
+        if word.hasPrefix("0x"), let number = Self.number(word) {
+          parts.append(ContentNumber.of(number))
+        } else {
+          // Commands are the same in small letters.
+          parts.append(ContentNumber.of(Array((content.kind == .resp ? word.lowercased() : word).utf8)))
+        }
+        let isNumber = word.utf8.allSatisfy { $0 &- 0x30 < 10 }
+        proof += isNumber ? 2 : min(24, 5 * word.utf8.count)
+      }
+    }
+    if mask != 0 {
+      self.content?.masks.insert(mask)
+      guard self.content?.masks.count ?? 0 <= 4 else { throw key.error("there are at most 4 patterns of * in a profile") }
+    }
+    return (ContentNumber.combined(parts), UInt8(min(24, proof)))
+  }
+
+  private static func number(_ word: String) -> UInt64? {
+    word.hasPrefix("0x") ? UInt64(word.dropFirst(2), radix: 16) : UInt64(word)
+  }
+
+  /// Values of a JSON object that is the end of a line.
+  mutating func innerJSON(_ reader: YAMLReader, _ kind: inout FrameKind) throws(ProfileError) {
+    guard content?.kind == .words else { throw reader.error("'json' is a step of types that are lines") }
+    for (key, into) in try reader.entries() {
+      let steps = try path(key, .json)
+      guard let slot = content?.inner.slot(steps) else { throw key.error("there is no room for another path") }
+      let name = try into.text()
+      guard name == "variable" else { throw into.error("known here is: variable") }
+      draft.steps.append(PlanStep(.at, register: .answered, count: slot, a: 1))
+      kind.flags.insert(.tellsAnswers)
+    }
+  }
+
+  /// What the general reader needs, when everything else was read.
+  mutating func finishContent() throws(ProfileError) {
+    guard var content else { return }
+    let masks = content.masks.sorted { ($0.nonzeroBitCount, $0) < ($1.nonzeroBitCount, $1) }
+    for (i, mask) in masks.enumerated() { content.plan.masks[i] = mask }
+    content.plan.maskCount = UInt8(masks.count)
+    for (i, part) in content.parts.enumerated() { content.plan.parts[i] = part }
+    content.plan.partCount = UInt8(content.parts.count)
+    if content.inner.slotCount > 0 { content.plan.inner = content.inner.plan(.json) }
+    if content.kind != .bytes {
+      content.plan.content = content.builder.plan(content.kind, ignoresCase: content.ignoresCase)
+      var kind = FrameKind()
+      kind.value = ContentNumber.of(Array("(unreadable)".utf8))
+      kind.flags = [.noTLV]
+      draft.unreadable = draft.kinds.count
+      draft.kinds.append(kind)
+      draft.kindLines.append(root.line)
+      typeNames.append("unreadable")
+    }
+    for i in draft.kinds.indices {
+      while draft.extras.count <= i { draft.extras.append(KindExtra()) }
+      if i < content.proofs.count { draft.extras[i].proof = content.proofs[i] }
+    }
+    draft.unknownFlags.insert(.noTLV)
+    draft.general = content.plan
+  }
+}

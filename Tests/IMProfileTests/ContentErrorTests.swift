@@ -1,0 +1,73 @@
+import IMEngine
+import Testing
+
+@testable import IMProfile
+
+/// Mistakes in what a profile says of contents, paths and types of several parts, each with its place and with what is accepted there.
+@Suite struct ContentErrorTests {
+  private static let page = [
+    "profile: calls",  // 1
+    "version: 1",
+    "framing: { kind: message }",
+    "content: json",
+    "fields: { type: [side, { at: \"0\" }], sequence: { at: id }, status: { at: code } }",  // 5
+    "types:",
+    "  \"client 2\": { name: call, role: message, answered: true, also: [\"server 2\"] }",
+    "  \"* 3\": { name: result, role: acknowledgment, answers: [call], number: [ref, id] }",
+    "named: { messages: { call: [paths: { id: id, n: { at: n.m, type: integer } }] } }",
+  ]
+
+  @Test func soundOne() throws {
+    let plan = try ProfileCompiler.compile(Self.page.joined(separator: "\n"), source: "a.yaml")
+    #expect(plan.typeNames == ["call", "result", "unreadable"])
+  }
+
+  @Test(
+    arguments: [
+      (
+        3, "framing: { kind: mesage }",
+        "3:18: the kind of framing is delimited, line, message, terminated, headers or resp; did you mean message?"
+      ),
+      (3, "framing: { kind: message, ends: 00 }", "3:27: 'ends' is not known here; known are: kind, records, maximum"),
+      (3, "framing: { kind: terminated }", "3:12: 'ends' is missing"),
+      (4, "content: jason", "4:10: a content is one of: json, protobuf, headers, words, resp; did you mean json?"),
+      (4, "content: { kind: json, lead: [] }", "4:30: a lead has 1 to 8 steps"),
+      (
+        5, "fields: { type: [sides, { at: \"0\" }] }",
+        "5:18: a part of a type is side, lead, or has an offset, a path 'at', 'which', or a 'word'; did you mean side?"
+      ),
+      (
+        5, "fields: { type: [side, { at: a.b.c.d.e }] }",
+        "5:30: a path is 1 to 4 names, numbers or * with dots between them"
+      ),
+      (
+        5, "fields: { type: [side, { offset: 0 }] }",
+        "5:24: these frames have no header: a part has a path 'at', or a 'word'"
+      ),
+      (
+        7, "  \"client\": { name: call, role: message }",
+        "7:3: a type has 2 parts with blanks between them, and this one 1"
+      ),
+      (7, "  \"clint 2\": { name: call, role: message }", "7:3: part 1 of a type is client or server, not 'clint'"),
+      (
+        7, "  \"client 2\": { name: call, role: message, answered: true, also: [\"* 3\"] }",
+        "8:3: type '* 3' stands here twice"
+      ),
+      (
+        7, "  \"client 2\": { name: call, role: message, answered: true, refuses: always }",
+        "7:69: 'refuses: always' is for an acknowledgment"
+      ),
+      (
+        9, "named: { messages: { call: [paths: { id: a..b }] } }",
+        "9:42: a path is 1 to 4 names, numbers or * with dots between them"
+      ),
+    ]) func mistakes(_ line: Int, _ text: String, _ message: String) throws
+  {
+    var lines = Self.page
+    lines[line - 1] = text
+    let error = #expect(throws: ProfileError.self) {
+      try ProfileCompiler.compile(lines.joined(separator: "\n"), source: "a.yaml")
+    }
+    #expect(error?.description == "a.yaml:\(message)")
+  }
+}

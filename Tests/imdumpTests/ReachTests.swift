@@ -1,0 +1,55 @@
+import Foundation
+import Testing
+
+/// The samples of protocols whose types are told by contents, by several parts or by lines, against what their generator counted while it
+/// made them.
+@Suite struct ReachTests {
+  private struct Truth: Decodable {
+    var types: [String: [Int]]
+    var fates: [String: [String: Int]]
+  }
+
+  private struct Frame: Decodable {
+    var dir: String
+    var type: String
+    var profile: String
+  }
+
+  private struct Message: Decodable {
+    var type: String
+    var fate: String
+  }
+
+  /// The samples, and whether their profile is in use without being asked for.
+  static let captures = [
+    ("cmpp-gateway", "cmpp", false), ("sgip-gateway", "sgip", false), ("smgp-gateway", "smgp", false),
+    ("gbt32960-vehicles", "gbt32960", true), ("modbus-registers", "modbus", false),
+    ("wukongim-chat", "wukongim", false),
+    ("turms-chat", "turms", false), ("teamtalk-chat", "teamtalk", false), ("socketio-chat", "socketio", true),
+    ("ocpp-charging", "ocpp", true), ("phoenix-room", "phoenix", true), ("signalr-hub", "signalr", true),
+    ("stomp-queue", "stomp", true), ("nats-rooms", "nats", true), ("redis-keys", "redis", false),
+  ]
+
+  @Test(arguments: captures) func everyFrameAndFate(_ name: String, _ profile: String, _ isUsual: Bool) throws {
+    let data = try Data(contentsOf: Command.folder.appending(path: "Samples/\(name).pcap.truth.json"))
+    let truth = try JSONDecoder().decode(Truth.self, from: data)
+    let options = isUsual ? [] : ["--profile", profile]
+    let lines = try Command.run(["-q", "--format", "json", "-r", "Samples/\(name).pcap"] + options).output
+    var types: [String: [Int]] = [:]
+    for line in lines.split(separator: "\n") {
+      let frame = try JSONDecoder().decode(Frame.self, from: Data(line.utf8))
+      #expect(frame.profile == profile)
+      types[frame.type, default: [0, 0]][frame.dir == "c2s" ? 0 : 1] += 1
+    }
+    #expect(types == truth.types)
+    let messages = try Command.run(["messages", "-q", "--json", "Samples/\(name).pcap"] + options).output
+    var fates: [String: [String: Int]] = [:]
+    for line in messages.split(separator: "\n") {
+      let message = try JSONDecoder().decode(Message.self, from: Data(line.utf8))
+      guard message.fate != "unacknowledged" else { continue }
+      // What is open when its connection ends has no answer, either.
+      fates[message.type, default: [:]][message.fate == "pending" ? "unanswered" : message.fate, default: 0] += 1
+    }
+    #expect(fates == truth.fates)
+  }
+}
