@@ -104,7 +104,7 @@ let package = Package(
       "IMProfile", ["IMEngine", "IMContent", "IMFields", "IMYAML", "IMWire"],
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")], isCold: true, isQuick: true),
     room("IMInference", ["IMEngine", "IMWire"], isCold: true, isQuick: true),
-    room("IMRedaction", ["IMEngine", "IMFields", "IMWire"]),
+    room("IMRedaction", ["IMEngine", "IMFields", "IMWire", "CMachine"]),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
     room("IMOwners", ["IMWire"], isCold: true),

@@ -1,3 +1,4 @@
+import CMachine
 package import IMEngine
 package import IMWire
 
@@ -34,9 +35,7 @@ package final class RedactionSink: EngineSink {
     /// Where in `streams` those of a direction are, and 1 more, by its number; 0 for nowhere. They are in pages, since numbers count up
     /// and those of one time are neighbours.
     private var pages: [UnsafeMutablePointer<UInt32>?] = []
-    private static let pageCount = 256
-    /// Bytes of a page.
-    static let costOfPage = pageCount * MemoryLayout<UInt32>.stride
+    private static let pageCount = 32
     /// They stay where they are in memory while they are changed, so that nothing of them is copied.
     private(set) var streams: UnsafeMutablePointer<StreamPatches> = .allocate(capacity: 64)
     private(set) var count = 0
@@ -49,21 +48,18 @@ package final class RedactionSink: EngineSink {
       for page in pages { page?.deallocate() }
     }
 
-    /// Makes a place for a direction. Gives it, and what memory it takes beside `costOfStream`.
+    /// Makes a place for a direction: with its page it takes no more than `costOfStream`.
     @inline(never)
-    func add(_ number: UInt32) -> (stream: UnsafeMutablePointer<StreamPatches>, cost: Int) {
+    func add(_ number: UInt32) -> UnsafeMutablePointer<StreamPatches> {
       let index = Int(number) / Self.pageCount
-      var cost = 0
       if index >= pages.count {
         let more = max(index + 1, 2 * pages.count) - pages.count
         pages.append(contentsOf: repeatElement(nil, count: more))
-        cost += more * MemoryLayout<UnsafeMutablePointer<UInt32>?>.stride
       }
       if pages[index] == nil {
         let page = UnsafeMutablePointer<UInt32>.allocate(capacity: Self.pageCount)
         page.initialize(repeating: 0, count: Self.pageCount)
         pages[index] = page
-        cost += Self.costOfPage
       }
       if count == capacity {
         let more = UnsafeMutablePointer<StreamPatches>.allocate(capacity: 2 * capacity)
@@ -74,7 +70,7 @@ package final class RedactionSink: EngineSink {
       (streams + count).initialize(to: StreamPatches())
       count += 1
       pages[index]?[Int(number) % Self.pageCount] = UInt32(count)
-      return (streams + (count - 1), cost)
+      return streams + (count - 1)
     }
 
     /// The new bytes of a direction.
@@ -201,6 +197,20 @@ package final class RedactionSink: EngineSink {
     first?.pointee.put(into: &new, range, at: offset)
   }
 
+  /// Asks the processor for what `apply` reads of a direction.
+  package func prefetch(_ way: Way) {
+    let number = Self.number(way)
+    for generation in generations {
+      if let stream = generation.stream(number) { imdump_prefetch(stream) }
+    }
+  }
+
+  /// The same for the bytes at `offset`, once what `prefetch` has asked for is there.
+  package func prefetch(_ way: Way, at offset: Int64) {
+    let number = Self.number(way)
+    for generation in generations { generation.stream(number)?.pointee.prefetch(at: offset) }
+  }
+
   @inline(__always)
   private static func number(_ way: Way) -> UInt32 { way.serial &* 2 &+ (way.isBack ? 1 : 0) }
 
@@ -213,9 +223,8 @@ package final class RedactionSink: EngineSink {
     if let known = latest.stream(number) {
       stream = known
     } else {
-      let (made, cost) = latest.add(number)
-      stream = made
-      more = Self.costOfStream + cost
+      stream = latest.add(number)
+      more = Self.costOfStream
     }
     more -= stream.pointee.byteCount
     body(&stream.pointee)
@@ -300,15 +309,15 @@ package final class RedactionSink: EngineSink {
     case .webSocketControl(let header, let key):
       put(control(old, header, key), at: stretch.streamOffset, way)
     case .payload(let inner, let key, let phase):
-      carried[way, default: CarriedPlaces()].add(
+      carrier(of: way).add(
         CarriedPlaces.Piece(inner: inner, wire: stretch.streamOffset, count: old.count, key: key, phase: phase))
       account(way)
     case .packed(let key, let phase):
-      carried[way, default: CarriedPlaces()].add(
+      carrier(of: way).add(
         packed: CarriedPlaces.Piece(inner: 0, wire: stretch.streamOffset, count: old.count, key: key, phase: phase))
       account(way)
     case .packedEnd(let inner, let keepsWindow):
-      carried[way, default: CarriedPlaces()].endMessage(at: inner, keepsWindow: keepsWindow)
+      carrier(of: way).endMessage(at: inner, keepsWindow: keepsWindow)
     }
   }
 
@@ -362,6 +371,14 @@ package final class RedactionSink: EngineSink {
     let now = carried[way]?.byteCount ?? 0
     used += now - (accounted.updateValue(now, forKey: way) ?? 0)
     if used > memory { leaveOut(way.serial) }
+  }
+
+  /// Where what a direction carries stands; made when it is asked for first.
+  private func carrier(of way: Way) -> CarriedPlaces {
+    if let known = carried[way] { return known }
+    let made = CarriedPlaces()
+    carried[way] = made
+    return made
   }
 
   private func forgetCarried(_ way: Way) -> CarriedPlaces? {

@@ -1,3 +1,5 @@
+import CMachine
+
 /// The bytes that stand for those of one direction of a connection, by their places in its stream.
 ///
 /// There are many of them, each touched for a frame and then not for a while: what a frame needs is in the first bytes, in one line of
@@ -203,6 +205,18 @@ package struct StreamPatches: ~Copyable, @unchecked Sendable {
     new.withUnsafeMutableBytes { new in
       UnsafeMutableRawBufferPointer(rebasing: new[target..<target + length]).copyMemory(from: source)
     }
+  }
+
+  /// Asks the processor for what stands for the bytes from `offset` on, where there is one run, as there is as a rule.
+  @inline(__always)
+  func prefetch(at offset: Int64) {
+    guard lastCount > 0, runs.isEmpty, let memory else { return }
+    let from = offset - Int64(lastOffset)
+    guard from >= 0, from < Int64(lastCount) else { return }
+    let place = memory + (count - lastCount) + Int(from)
+    imdump_prefetch(place)
+    imdump_prefetch(place + min(64, lastCount - Int(from) - 1))
+    imdump_prefetch(place + min(128, lastCount - Int(from) - 1))
   }
 
   private static func first(of heads: [(offset: UInt64, count: Int)], behind offset: Int64) -> Int {

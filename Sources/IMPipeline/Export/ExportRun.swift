@@ -106,6 +106,8 @@ private final class Export {
   private var comments: [Place: String] = [:]
   /// All messages, where all are exported and names are replaced; else `chosen` has them.
   private let fingerprint: CaptureFingerprint?
+  /// Whether `fingerprint` has them before they are rewritten.
+  private var isFingerprinted = false
   /// The messages that are wanted, where they are named one by one.
   private let places: Set<MessagePlace>?
   private let say: (String) -> Void
@@ -189,16 +191,29 @@ private final class Export {
   @inline(never)
   private func read(_ sink: ExportSink, commented: Bool) throws(UsageError) -> ExitStatus {
     let (driver, errors) = try choose(sink, commented: commented)
+    isFingerprinted = sink.hasDecrypted && fingerprint != nil && !run.stopping.stop.isStopped
+    if isFingerprinted, let fingerprint { readMessages(fingerprint) }
     guard places != nil else { return run.conclude(driver, errors, output, summary: false) }
     for error in errors { say(error.description) }
     return errors.reduce(.success) { max($0, ExitStatus($1)) }
+  }
+
+  /// Reads for what the messages are, where the decoder that rewrites them does not decode them all.
+  @inline(never)
+  private func readMessages(_ fingerprint: CaptureFingerprint) {
+    let again = run.again(over: run.input)
+    let engine = again.engine(
+      CaptureFingerprint.needs, exchangeCapacity: 1 << 18, cost: (0, CaptureFingerprint.costPerMessage, 0),
+      sink: fingerprint)
+    _ = again.lead(again.driver(engine))
+    fingerprint.end()
   }
 
   /// Copies all packets, after the decoder where they are rewritten.
   private func copy(_ copier: PacketCopier, _ redaction: ExportRedaction?) throws(CaptureError) {
     guard let redaction else { return try copier.copy(upTo: .max) }
     var failure: CaptureError?
-    redaction.lead(run, fingerprint) { end in
+    redaction.lead(run, isFingerprinted ? nil : fingerprint) { end in
       do throws(CaptureError) { try copier.copy(upTo: end) } catch { failure = error }
       return failure == nil
     }

@@ -85,7 +85,7 @@ final class ExportSelection {
   /// Whether a connection is among those that are wanted.
   func wants(_ serial: UInt32) -> Bool { wanted[serial] != nil }
 
-  /// Where the wanted connection of a packet of that time between two ends is, for `self[]`.
+  /// Where the wanted connection of a packet of that time between two ends is.
   func place(_ ends: EndpointPair, _ time: Timestamp) -> Int? {
     let slot = slot(ends)
     guard slots[slot] != 0 else { return nil }

@@ -25,6 +25,8 @@ final class ExportSink: EngineSink {
   private var connections: [Connection] = []
   /// Connections of which there was no room to take note; they are not exported.
   private(set) var leftOut: UInt64 = 0
+  /// Whether TLS was decrypted: an engine that tells of stretches does not do that, so that it decodes other messages.
+  private(set) var hasDecrypted = false
   private var serialsOfSession: [UInt32: Set<UInt32>] = [:]
   private var lastSession: [UInt32: UInt32] = [:]
   private var firstMessage: [UInt32: Timestamp] = [:]
@@ -64,6 +66,7 @@ final class ExportSink: EngineSink {
   }
 
   func connection(_ report: ConnectionReport) {
+    if report.info.carriers.contains(.tls) { hasDecrypted = true }
     guard report.isFinal, keepsUndecoded || report.figures != nil else { return }
     guard connections.count < maximumCount else {
       leftOut += 1

@@ -45,23 +45,43 @@ final class PacketCopier {
 
   private func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) {
     interface = (-1, nil)
-    for i in 0..<Int(min(UInt64(records.count), left)) {
-      total += 1
-      if latest.map({ $0.timestamp < records[i].timestamp }) ?? true { latest = records[i] }
-      do throws(CaptureError) {
-        if let redaction {
-          guard let record = redaction.rewrite(records[i], bytes) else { continue }
-          try write(record, redaction.packet.span.bytes)
-        } else {
-          guard selection.includes(records[i], bytes) else { continue }
-          try write(records[i], bytes)
-        }
-      } catch {
-        failure = error
-        return
-      }
+    let records = records.extracting(first: Int(min(UInt64(records.count), left)))
+    do throws(CaptureError) {
+      if let redaction { try rewrite(records, bytes, redaction) } else { try copy(records, bytes) }
+    } catch {
+      failure = error
+      return
     }
-    left -= min(UInt64(records.count), left)
+    left -= UInt64(records.count)
+  }
+
+  private func copy(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) {
+    for i in records.indices {
+      note(records[i])
+      if selection.includes(records[i], bytes) { try write(records[i], bytes) }
+    }
+  }
+
+  private func rewrite(
+    _ records: Span<PacketRecord>, _ bytes: RawSpan, _ redaction: ExportRedaction
+  ) throws(CaptureError) {
+    var first = 0
+    while first < records.count {
+      let chunk = records.extracting(first..<min(records.count, first + ExportRedaction.chunkCount))
+      redaction.prepare(chunk, bytes)
+      for i in chunk.indices {
+        note(chunk[i])
+        guard let record = redaction.rewrite(i, chunk[i], bytes) else { continue }
+        try write(record, redaction.packet.span.bytes)
+      }
+      first += chunk.count
+    }
+  }
+
+  /// Takes note of a packet that was read.
+  private func note(_ record: PacketRecord) {
+    total += 1
+    if latest.map({ $0.timestamp < record.timestamp }) ?? true { latest = record }
   }
 
   private func write(_ record: PacketRecord, _ bytes: RawSpan) throws(CaptureError) {
