@@ -229,7 +229,7 @@ private struct Dice: RandomNumberGenerator {
     }
     #expect(try Scan("-ERR no\r\n", .resp, ["0"]).text(0) == "ERR no")
     #expect(try Scan("$-1\r\n", .resp, ["0"]).values[0].kind == .null)
-    #expect(try Scan("*2\r\n*1\r\n:5\r\n+x\r\n", .resp, ["0.0", "1"]).result == .whole(17))
+    #expect(try Scan("*2\r\n*1\r\n:5\r\n+x\r\n", .resp, ["0.0", "1"]).result == .whole(16))
     #expect(try Scan("*9999999999\r\n", .resp, ["0"]).result == .malformed(0))
   }
 }

@@ -68,6 +68,6 @@ import Testing
     let error = #expect(throws: ProfileError.self) {
       try ProfileCompiler.compile(lines.joined(separator: "\n"), source: "a.yaml")
     }
-    #expect(error?.description == "a.yaml:\(message)")
+    #expect(error.map { "\($0)" } == "a.yaml:\(message)")
   }
 }

@@ -213,7 +213,9 @@ extension Tracker {
     let newest = find(flow.pointee.session, reverse, sequence)
     var found = newest
     if let newest, inOrder {
-      found = searchInOrder(from: newest, answer, flow, received: Self.received(record, flow, reverse))
+      let isStrict = plan.pointee.general != nil
+      found = searchInOrder(
+        from: newest, answer, flow, received: isStrict ? Self.received(record, flow, reverse) : nil, isStrict: isStrict)
     } else if let newest, !isAnswer(answer.types, answer.at, newest) || isScoped && !isHere(newest, flow) {
       found = search(from: newest, answer, flow, counts: plan.pointee.sequenceCounts, isScoped: isScoped)
     }
@@ -227,7 +229,8 @@ extension Tracker {
         Orphan(
           answer: answer, isCumulative: isCumulative, connection: flow.pointee.serial,
           acknowledged: record.pointee.facts.contains(.hasAcknowledged)
-            && (!inOrder || record.pointee.facts.contains(.isCurrent)) ? record.pointee.acknowledged : nil))
+            && (!inOrder || plan.pointee.general == nil || record.pointee.facts.contains(.isCurrent))
+            ? record.pointee.acknowledged : nil))
       return
     }
     self.answer(exchange, answer, on: flow, &note)

@@ -37,9 +37,7 @@ extension Tracker {
   private mutating func mayBeAnotherOne(
     _ orphan: Orphan, _ exchange: Ref<KeptExchange>, _ end: UInt32, _ flow: Ref<Flow>
   ) -> Bool {
-    guard let acknowledged = orphan.acknowledged, acknowledged != end, acknowledged.isAtOrAfter(end) else {
-      return false
-    }
+    if let acknowledged = orphan.acknowledged, acknowledged == end || !acknowledged.isAtOrAfter(end) { return false }
     let answering = flow.pointee.side(exchange.pointee.direction.reversed)
     guard let loss = lastLoss(flow, answering, upTo: orphan.answer.at) else { return false }
     return loss >= exchange.pointee.firstAt
@@ -61,7 +59,7 @@ extension Tracker {
     let end = record.pointee.sequenceEnd
     var matching: [Orphan] = []
     var left: [Orphan] = []
-    let isInOrder = record.pointee.kind.pointee.flags.contains(.unnumbered)
+    let isInOrder = plan.pointee.general != nil && record.pointee.kind.pointee.flags.contains(.unnumbered)
     // Without numbers, the answer is meant whose sender had received this message and none after it, where there is one.
     let exact = isInOrder ? waiting.first { isExact($0, record, flow) } : nil
     var isOver = false

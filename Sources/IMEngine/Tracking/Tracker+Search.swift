@@ -54,9 +54,12 @@ extension Tracker {
   /// The oldest that was sent later is meant then, else the newest of those that were open: what is missing answered the
   /// older ones. A message that the capture lacks may be meant as well: then a single one that was open is left alone. So many
   /// that looking through them for each answer would cost their square are not looked through.
+  ///
+  /// `received` is how far the answer's sender had received the asking stream. With `isStrict`, an answer that came before its message is taken
+  /// for it only where that, or a tap's disorder, explains it.
   @inline(never)
   mutating func searchInOrder(
-    from newest: Ref<KeptExchange>, _ answer: Answer, _ flow: Ref<Flow>, received: UInt32?
+    from newest: Ref<KeptExchange>, _ answer: Answer, _ flow: Ref<Flow>, received: UInt32?, isStrict: Bool
   ) -> Ref<KeptExchange>? {
     let now = answer.at
     let asking = flow.pointee.side(newest.pointee.direction)
@@ -81,7 +84,9 @@ extension Tracker {
         received?.isAtOrAfter(exchange.pointee.end) ?? true
       {
         if exchange.pointee.firstAt > now {
-          if received != nil || exchange.pointee.firstAt.time(since: now) <= Self.mostEarly { early = exchange }
+          if !isStrict || received != nil || exchange.pointee.firstAt.time(since: now) <= Self.mostEarly {
+            early = exchange
+          }
         } else if exchange.pointee.firstAt >= loss {
           oldest = exchange
         } else if exchange.pointee.fate != .unknown || flow.pointee.phase == .closed {
