@@ -49,7 +49,8 @@ let offered: [Product] =
     .library(
       name: "rooms",
       targets: [
-        "IMWire", "IMTLS", "IMCapture", "IMContent", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMInference", "IMRedaction",
+        "IMWire", "IMTLS", "IMCapture", "IMContent", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMInference",
+        "IMRedaction",
         "IMFilter",
         "IMOwners", "IMTerminal", "IMBrowser", "IMStore",
         "IMAlerts", "IMOutput", "IMDocuments", "IMPipeline", "IMCommandLine", "IMEndpoint",

@@ -24,7 +24,7 @@ struct JSONScanner {
 
   @inline(__always)
   private mutating func skipBlanks() {
-    while at < count, bytes[at] == 0x20 || (bytes[at] >= 0x09 && bytes[at] <= 0x0d && bytes[at] != 0x0b && bytes[at] != 0x0c) {
+    while at < count, bytes[at] == 0x20 || bytes[at] == 0x0a || bytes[at] == 0x0d || bytes[at] == 0x09 {
       at &+= 1
     }
   }

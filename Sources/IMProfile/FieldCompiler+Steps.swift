@@ -104,7 +104,9 @@ extension FieldCompiler {
           let known: [String: FieldType] = [
             "text": .text, "integer": .integer, "flag": .boolean, "bytes": .bytes,
           ]
-          guard let found = known[try word.text()] else { throw word.error("a type here is text, integer, flag or bytes") }
+          guard let found = known[try word.text()] else {
+            throw word.error("a type here is text, integer, flag or bytes")
+          }
           type = found
         }
       }

@@ -92,7 +92,9 @@ extension ProfileCompiler {
           }
           let types = try body.required("of").elements()
           guard (1...8).contains(types.count) else { throw try body.required("of").error("there are 1 to 8 types") }
-          for (i, type) in types.enumerated() { content.plan.bodyTypes[i] = ContentNumber.of(Array(try type.text().utf8)) }
+          for (i, type) in types.enumerated() {
+            content.plan.bodyTypes[i] = ContentNumber.of(Array(try type.text().utf8))
+          }
           content.plan.bodyTypeCount = UInt8(types.count)
         }
       }
@@ -164,7 +166,8 @@ extension ProfileCompiler {
       return row[b.count]
     }
     let bytes = Array(word.utf8)
-    guard bytes.count <= 64, let best = known.min(by: { distance(bytes, Array($0.utf8)) < distance(bytes, Array($1.utf8)) }),
+    guard bytes.count <= 64,
+      let best = known.min(by: { distance(bytes, Array($0.utf8)) < distance(bytes, Array($1.utf8)) }),
       distance(bytes, Array(best.utf8)) <= 2
     else { return "" }
     return "; did you mean \(best)?"
@@ -234,7 +237,9 @@ extension ProfileCompiler {
   mutating func slots(_ reader: YAMLReader) throws(ProfileError) -> InlineArray<4, Int8> {
     var slots = InlineArray<4, Int8>(repeating: -1)
     let list = reader.isScalar ? [reader] : try reader.elements()
-    guard (1...4).contains(list.count) else { throw reader.error("there are 1 to 4 paths, of which the first present counts") }
+    guard (1...4).contains(list.count) else {
+      throw reader.error("there are 1 to 4 paths, of which the first present counts")
+    }
     for (i, path) in list.enumerated() { slots[i] = Int8(try slot(path)) }
     return slots
   }
@@ -287,7 +292,9 @@ extension ProfileCompiler {
       case "side": content?.parts.append(.side)
       case "lead" where content?.plan.leadCount ?? 0 > 0: content?.parts.append(.lead)
       default:
-        throw reader.error("a part of a type is side, lead, or has an offset, a path 'at', 'which', or a 'word'\(Self.nearest(word, ["side", "lead"]))")
+        let meant = Self.nearest(word, ["side", "lead"])
+        throw reader.error(
+          "a part of a type is side, lead, or has an offset, a path 'at', 'which', or a 'word'\(meant)")
       }
     } else if let at = try reader.optional("at") {
       try reader.allow("at")
@@ -297,7 +304,9 @@ extension ProfileCompiler {
       try reader.allow("word")
       let number = try word.number(1...16)
       guard content?.kind == .words || content?.kind == .headers else { throw word.error("words are those of a line") }
-      guard let slot = content?.builder.slot([.word(UInt32(number))]) else { throw word.error("there is no room for it") }
+      guard let slot = content?.builder.slot([.word(UInt32(number))]) else {
+        throw word.error("there is no room for it")
+      }
       content?.parts.append(.value(UInt8(slot)))
     } else if let which = try reader.optional("which") {
       try reader.allow("which")
@@ -387,8 +396,8 @@ extension ProfileCompiler {
     let text = try key.text()
     let words = text.split(separator: " ").map(String.init)
     guard words.count == content.parts.count else {
-      throw key.error(
-        "a type has \(content.parts.count) \(content.parts.count == 1 ? "part" : "parts") with blanks between them, and this one \(words.count)")
+      let parts = content.parts.count == 1 ? "1 part" : "\(content.parts.count) parts"
+      throw key.error("a type has \(parts) with blanks between them, and this one \(words.count)")
     }
     var parts: [UInt64] = []
     var mask: UInt8 = 0
@@ -428,7 +437,9 @@ extension ProfileCompiler {
     }
     if mask != 0 {
       self.content?.masks.insert(mask)
-      guard self.content?.masks.count ?? 0 <= 4 else { throw key.error("there are at most 4 patterns of * in a profile") }
+      guard self.content?.masks.count ?? 0 <= 4 else {
+        throw key.error("there are at most 4 patterns of * in a profile")
+      }
     }
     return (ContentNumber.combined(parts), UInt8(min(24, proof)))
   }

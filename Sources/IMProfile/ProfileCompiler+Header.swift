@@ -77,8 +77,8 @@ extension ProfileCompiler {
     try reader.allow("offset", "encoding", "counts", "maximum")
     let word = try encoding.text()
     guard let coding = codings[word] else {
-      throw encoding.error(
-        "the encoding is integer, varint, decimal, coap or ber\(Self.nearest(word, ["integer"] + codings.keys.sorted()))")
+      let meant = Self.nearest(word, ["integer"] + codings.keys.sorted())
+      throw encoding.error("the encoding is integer, varint, decimal, coap or ber\(meant)")
     }
     if let counts = try reader.optional("counts"), try counts.text() != "body" {
       throw counts.error("a length that is written so counts the body")
@@ -86,13 +86,15 @@ extension ProfileCompiler {
     if let maximum = try reader.optional("maximum") { draft.plan.maximumBody = try maximum.number(0...(1 << 30)) }
     draft.plan.lengthOffset = try reader.required("offset").number(0...255)
     guard draft.plan.lengthOffset < draft.plan.headerCount else {
-      throw reader.error("the length begins at byte \(draft.plan.lengthOffset), the header ends at \(draft.plan.headerCount)")
+      throw reader.error(
+        "the length begins at byte \(draft.plan.lengthOffset), the header ends at \(draft.plan.headerCount)")
     }
     content?.plan.coding = coding
     content?.plan.countsFromLength = draft.plan.lengthOffset == 0
     guard draft.plan.lengthOffset == 0 || draft.plan.headerCount == draft.plan.lengthOffset + 1 else {
       throw encoding.error(
-        "such a length is the header's first part, or its last one: then the header's least length is \(draft.plan.lengthOffset + 1)")
+        "such a length is the header's first part, or its last: the header's length is \(draft.plan.lengthOffset + 1) then"
+      )
     }
     draft.plan.lengthAdd = isTrailerCounted ?? false ? 0 : Int(draft.plan.framing.trailerCount)
   }

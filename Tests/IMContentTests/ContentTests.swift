@@ -130,7 +130,7 @@ private struct Dice: RandomNumberGenerator {
         case .flag: #expect((found as? Bool).map { $0 ? 1 : 0 } == scan.values[i].number)
         case .number:
           let number = Int64(scan.values[i].number)
-          #expect((found as? Int64) == (scan.values[i].isNegative ? -number : number))
+          #expect((found as? Int).map(Int64.init) == (scan.values[i].isNegative ? -number : number))
         case .text, .group:
           let read = try JSONSerialization.jsonObject(
             with: Data("[\(scan.values[i].kind == .text ? "\"\(scan.text(i) ?? "")\"" : scan.text(i) ?? "")]".utf8))

@@ -29,7 +29,7 @@ import Testing
         "3:18: the kind of framing is delimited, line, message, terminated, headers or resp; did you mean message?"
       ),
       (3, "framing: { kind: message, ends: 00 }", "3:27: 'ends' is not known here; known are: kind, records, maximum"),
-      (3, "framing: { kind: terminated }", "3:12: 'ends' is missing"),
+      (3, "framing: { kind: terminated }", "3:10: 'ends' is missing"),
       (4, "content: jason", "4:10: a content is one of: json, protobuf, headers, words, resp; did you mean json?"),
       (4, "content: { kind: json, lead: [] }", "4:30: a lead has 1 to 8 steps"),
       (
@@ -51,7 +51,7 @@ import Testing
       (7, "  \"clint 2\": { name: call, role: message }", "7:3: part 1 of a type is client or server, not 'clint'"),
       (
         7, "  \"client 2\": { name: call, role: message, answered: true, also: [\"* 3\"] }",
-        "8:3: type '* 3' stands here twice"
+        "7:67: the type '* 3' is taken"
       ),
       (
         7, "  \"client 2\": { name: call, role: message, answered: true, refuses: always }",

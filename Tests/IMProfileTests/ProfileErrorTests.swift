@@ -30,7 +30,7 @@ import Testing
 
   private static let known =
     "profile, version, title, description, ports, place, framing, header, length, trailer, fields, checksum, sequence, "
-    + "types, acknowledgment, handshake, receipts, status, tlv, timing, variable, heartbeat, identity, named"
+    + "types, acknowledgment, handshake, receipts, status, tlv, timing, variable, heartbeat, identity, named, content"
 
   private static let sums =
     "crc32, crc32c, crc16-arc, crc16-modbus, crc16-ccitt-false, crc16-xmodem, crc16-x25, crc16-kermit, adler32, fletcher16, "
@@ -149,7 +149,7 @@ import Testing
       (13, "  1: { name: text, role: message, body: soup }", "13:41: a body is tlv, raw, none, or a list of steps"),
       (
         13, "  1: { name: text, role: message, body: [{ hop: 1 }] }",
-        "13:44: 'hop' is not known here; known are: skip, load, text, string, bytes, expect, tlv, each, unless, when, optional"
+        "13:44: 'hop' is not known here; known are: at, json, skip, load, text, string, bytes, expect, tlv, each, unless, when, optional"
       ),
       (
         13, "  1: { name: text, role: message, body: [{}] }",

@@ -122,7 +122,8 @@ struct WebSocketReader {
 
   /// Tells the budget what is held now.
   mutating func account(_ budget: MemoryBudget) {
-    let now = offsets.memory + messages.capacity * MemoryLayout<(UInt64, UInt64)>.stride + (inflater == nil ? 0 : RawInflater.cost)
+    let held = messages.capacity * MemoryLayout<(UInt64, UInt64)>.stride
+    let now = offsets.memory + held + (inflater == nil ? 0 : RawInflater.cost)
     budget.held += now - accounted
     accounted = now
   }

@@ -154,7 +154,8 @@ struct LuaDissector {
       throw (try exported.root.required("framing")).error("frames that are lines cannot be exported so far")
     case .delimited: break
     case .counted, .message, .terminated, .headers, .resp:
-      throw (try exported.root.required("fields")).error("types that a content or several parts tell, and frames that end with it, cannot be exported so far")
+      throw (try exported.root.required("fields")).error(
+        "types that a content or several parts tell cannot be exported so far")
     }
     var fields = ["kind = \"delimited\"", "delimiter = \(framing.delimiter)"]
     if framing.escapes {
