@@ -22,7 +22,10 @@ struct Run {
   /// Who has the ends of connections on this host; `nil` but live.
   let owners: ConnectionOwners?
 
-  init(input: InputOptions, decode: DecodeOptions, report: ReportOptions) throws(UsageError) {
+  /// `rewrites`: frames are rewritten in place, so protocols that are read by their contents are left out; to ask for one is an error.
+  init(
+    input: InputOptions, decode: DecodeOptions, report: ReportOptions, rewrites: Bool = false
+  ) throws(UsageError) {
     self.input = input
     share = FileShare(input.files)
     settleZone(isUTC: report.isUTC)
@@ -35,8 +38,17 @@ struct Run {
     self.report = report
     confinement = try Confinement(input.confinement, isLive: input.interface != nil)
     owners = input.interface == nil ? nil : ConnectionOwners()
-    do throws(ProfileError) { plans = try loadProfiles(decode.profiles) } catch {
+    let all: [ProtocolPlan]
+    do throws(ProfileError) { all = try loadProfiles(decode.profiles) } catch {
       throw UsageError(message: error.description)
+    }
+    plans = rewrites ? all.filter { !$0.readsContents } : all
+    let left = all.filter(\.readsContents).map(\.name)
+    if rewrites, !left.isEmpty, decode.profiles != profileNames([]) {
+      throw UsageError(
+        message:
+          "--redact cannot rewrite what \(left.joined(separator: ", ")) is read by; without --profile all bytes of its connections are replaced"
+      )
     }
   }
 

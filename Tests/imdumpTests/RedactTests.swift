@@ -14,7 +14,10 @@ import Testing
   ]
   /// Samples that need a profile of their own.
   private static func options(_ sample: String) -> [String] {
-    sample.contains("tjp-v2")
+    if let name = ["cmpp", "smgp"].first(where: { sample.hasPrefix($0 + "-") }) {
+      return ["--profile", name]
+    }
+    return sample.contains("tjp-v2")
       ? ["--profile", "tjp-v2"] : sample.contains("tjp-article") ? ["--profile", "tjp-article"] : []
   }
 
@@ -56,7 +59,42 @@ import Testing
     return found
   }
 
-  @Test(arguments: try Samples.captures()) func fatesStayAndNamesGo(_ sample: String) throws {
+  /// Samples of protocols that are read by their contents, which cannot be rewritten in place.
+  private static let byContents = [
+    "gbt32960", "modbus", "nats", "ocpp", "phoenix", "redis", "sgip", "signalr", "socketio", "stomp", "teamtalk",
+    "turms", "wukongim",
+  ]
+  private static func isReadByContents(_ sample: String) -> Bool { byContents.contains { sample.hasPrefix($0 + "-") } }
+
+  /// Of what cannot be rewritten in place, all bytes are replaced: no word of it is left.
+  @Test(arguments: try Samples.captures().filter(isReadByContents)) func contentsAreReplacedWhole(_ sample: String)
+    throws
+  {
+    let folder = try Scratch()
+    let (path, copy) = (Samples.path(sample), folder.path("o.pcapng"))
+    let run = try Command.run(["export", path, "--redact", "-w", copy])
+    #expect(run.status == 0 && run.errors.contains("all bytes of connections are replaced"), "\(run.errors)")
+    let name = try #require(sample.split(separator: "-").first.map(String.init))
+    let refused = try Command.run(["export", path, "--redact", "-w", folder.path("x.pcapng"), "--profile", name])
+    #expect(refused.status == 64 && refused.errors.contains("cannot rewrite"), "\(refused.errors)")
+    // Words of four letters or more, of the original.
+    func words(_ path: String) throws -> Set<String> {
+      let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+        // The opening of a WebSocket is kept.
+        .components(separatedBy: "\r\n")
+        .filter { line in
+          !["Sec-WebSocket", "Upgrade:", "Connection:"].contains { line.hasPrefix($0) } && !line.contains("HTTP/1.1")
+        }
+        .joined(separator: " ")
+      return Set(text.split { !$0.isASCII || !$0.isLetter }.map(String.init).filter { $0.count >= 6 })
+    }
+    let kept = try words(path).intersection(try words(copy))
+    #expect(kept.isEmpty, "\(sample): \(kept)")
+  }
+
+  @Test(arguments: try Samples.captures().filter { !isReadByContents($0) }) func fatesStayAndNamesGo(_ sample: String)
+    throws
+  {
     let folder = try Scratch()
     let (path, copy) = (Samples.path(sample), folder.path("o.pcapng"))
     let run = try Command.run(["export", path, "--redact", "-w", copy] + Self.options(sample))

@@ -26,7 +26,7 @@ package func runExport(
   if let once = input.readOnce {
     throw UsageError(message: "the capture is read twice, which \(once) cannot be: name a file")
   }
-  let run = try Run(input: input, decode: decode, report: report)
+  let run = try Run(input: input, decode: decode, report: report, rewrites: options.redacts)
   let range = try readRange(run, from: options.from, to: options.to)
   return try Export(run, options, range).perform()
 }
@@ -179,6 +179,9 @@ private final class Export {
     tell(
       "\(count(UInt64(selection.count), "connection")), \(grouped(file.packetCount)) of \(count(total, "packet"))"
         + (messageCount > 0 ? ", \(count(messageCount, "message")) chosen" : ""))
+    if redaction != nil, messageCount == 0 {
+      tell("no connection was decoded that can be rewritten in place: all bytes of connections are replaced")
+    }
     if run.decode.secrets?.hasBlocks == true, !run.decode.writesSecrets {
       tell("written without the TLS secrets of the capture\(options.redacts ? "" : "; --write-secrets writes them")")
     }
