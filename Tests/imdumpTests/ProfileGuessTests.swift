@@ -73,10 +73,18 @@ import Testing
       ]),
   ]
 
+  /// Samples of protocols that `profile new` has no language for: inside WebSocket, or read by their contents. CMPP, SGIP and SMGP are
+  /// laid out as SMPP is.
+  private static let notTried = [
+    "cmpp-", "gbt32960-", "modbus-", "mqtt-websocket", "nats-", "ocpp-", "phoenix-", "redis-", "sgip-", "signalr-",
+    "smgp-",
+    "socketio-", "stomp-", "teamtalk-", "turms-", "wukongim-",
+  ]
+
   @Test func everySampleOnTCPIsHere() throws {
     let known = Set(Self.cases.map(\.sample))
-    #expect(
-      try Samples.captures().filter { !known.contains($0) } == ["mqtt-websocket-deflate.pcap", "mqtt-websocket.pcap"])
+    let others = try Samples.captures().filter { !known.contains($0) }
+    #expect(others.filter { sample in !Self.notTried.contains { sample.hasPrefix($0) } } == [])
   }
 
   @Test(arguments: cases) func aSkeletonFindsTheFramesOfTheProfile(_ one: Case) throws {
