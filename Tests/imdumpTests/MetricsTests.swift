@@ -135,7 +135,7 @@ import Testing
     let text = try Self.metrics(path)
     var trips: [[String]: [Int]] = [:]
     // Signs of life, as each protocol calls them.
-    let beats = ["heartbeat", "pingreq", "enquire_link", "dwr"]
+    let beats = ["heartbeat", "ping", "pingreq", "enquire_link", "dwr"]
     for message in try Self.json(["messages", path]) {
       guard let trip = message["rtt_karn_us"] as? Int, let server = message["server"] as? String,
         let type = message["type"] as? String, !beats.contains(type)
