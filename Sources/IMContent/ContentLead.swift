@@ -4,7 +4,7 @@ package struct LeadStep: Sendable, BitwiseCopyable {
   package enum Operation: UInt8, Sendable, BitwiseCopyable {
     /// Reads up to `count` decimal digits.
     case digits
-    /// Moves behind the next `byte`.
+    /// Moves after the next `byte`.
     case until
   }
   /// What it does.

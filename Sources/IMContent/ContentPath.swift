@@ -29,6 +29,6 @@ package enum ContentPath {
 enum ContentWord {
   /// The last word of a line.
   static let last: UInt32 = 1_000
-  /// What is added to a word's number to mean it and everything behind it, without quotes around that.
+  /// What is added to a word's number to mean it and everything after it, without quotes around that.
   static let rest: UInt32 = 2_000
 }

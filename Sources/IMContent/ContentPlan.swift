@@ -101,7 +101,8 @@ struct ContentNode: BitwiseCopyable {
   var which: Int8 = -1
 }
 
-/// The paths of a profile, compiled: plain numbers behind two pointers, never freed while a plan that has them lives.
+/// The paths of a profile, compiled: plain numbers at two pointers. Its memory lives as long as the process, so each reading of
+/// a profile takes a few KB anew.
 package struct ContentPlan: BitwiseCopyable, @unchecked Sendable {
   /// How the content is laid out.
   package var kind: ContentKind
@@ -205,9 +206,11 @@ package struct ContentPlanBuilder {
 
   /// Lets a member that has a node of its own fill what `*` wants of it, too.
   private mutating func spreadAny() {
-    for (path, slot) in slots {
+    // By their slots: the order of a dictionary differs from run to run.
+    for (path, slot) in slots.sorted(by: { $0.value < $1.value }) {
       guard let place = path.firstIndex(of: .any) else { continue }
-      for other in slots.keys where other.count > place && other[..<place] == path[..<place] && other[place] != .any {
+      for (other, _) in slots.sorted(by: { $0.value < $1.value })
+      where other.count > place && other[..<place] == path[..<place] && other[place] != .any {
         var concrete = path
         concrete[place] = other[place]
         guard let node = insert(concrete) else { continue }

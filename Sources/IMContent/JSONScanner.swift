@@ -201,7 +201,7 @@ struct JSONScanner {
     return at > first ? true : nil
   }
 
-  /// Passes over a string, from its quote to behind the one that ends it; whether it has escapes. `nil` where it does not end.
+  /// Passes over a string, from its quote to after the one that ends it; whether it has escapes. `nil` where it does not end.
   private mutating func string() -> Bool? {
     var i = at &+ 1
     var isEscaped = false

@@ -1,5 +1,5 @@
 extension ContentPlan {
-  /// Reads a varint of at most ten bytes at `at`, which moves behind it; `nil` where it does not end before `end`.
+  /// Reads a varint of at most ten bytes at `at`, which moves after it; `nil` where it does not end before `end`.
   @inline(__always)
   static func varint(_ bytes: UnsafePointer<UInt8>, _ at: inout Int, _ end: Int) -> UInt64? {
     var value: UInt64 = 0

@@ -2,7 +2,7 @@ extension ContentPlan {
   /// Lines that a header block may have.
   package static let maximumLines = 128
 
-  /// Finds the words and headers that paths lead to in a first line, lines of `name: value`, and an empty line; the content ends behind
+  /// Finds the words and headers that paths lead to in a first line, lines of `name: value`, and an empty line; the content ends after
   /// that. Of equal names the first counts. A line without a colon is malformed.
   func scanHeaders(
     _ bytes: UnsafePointer<UInt8>, _ count: Int, _ values: UnsafeMutablePointer<ContentValue>

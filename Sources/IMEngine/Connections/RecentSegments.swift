@@ -45,7 +45,7 @@ struct RecentSegments: ~Copyable {
   /// How long a segment is remembered: longer than the first retransmissions of a segment take. Of later ones the age is known
   /// otherwise, see `Reassembler.age`.
   static var lifetime: Nanoseconds { .seconds(4) }
-  /// Entries of a chain that are looked at: chains are short but for names that somebody chose to be alike.
+  /// Entries of a chain that are looked at: chains are short but for names that were chosen to collide.
   private static var chainLimit: Int { 16 }
   private static var leastCapacity: Int { 4_096 }
 
@@ -154,7 +154,7 @@ struct RecentSegments: ~Copyable {
     next &+= 1
   }
 
-  /// Whether the entry that would be overwritten is to be kept.
+  /// Whether the entry that would be overwritten must be kept.
   @inline(__always)
   private func isYoung(_ entry: Entry, _ now: UInt32) -> Bool {
     abs(now.distance(from: entry.time)) <= Self.lifetimeTicks && entry.key != 0

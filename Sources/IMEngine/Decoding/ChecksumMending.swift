@@ -2,40 +2,40 @@ extension ProtocolPlan {
   /// Rewrites the checksum of `new`, a frame that was made from `old` by changing bytes: it is right if the old one was right,
   /// and otherwise differs from the right one in the same bits as the old one did. Both are whole frames without delimiters and
   /// escapes, in wire order; the first `headerCount` bytes are the header.
-  package func mendChecksum(of new: inout [UInt8], from old: [UInt8], headerCount: Int) {
+  package func recomputeChecksum(of new: inout [UInt8], from old: [UInt8], headerCount: Int) {
     guard hasChecksum, old.count == new.count, headerCount <= old.count else { return }
     let (before, after) = (checksum(old, headerCount), checksum(new, headerCount))
     guard let place = place(before, old.count) else { return }
-    let value = mended(before, after)
+    let value = recomputed(before, after)
     for i in 0..<before.width { new[place + i] = byte(i, of: value, before) }
   }
 
-  /// The same for the frame `frame` of `bytes`, from which `new` was made: as many bytes, behind which `mendingSlack` bytes are
-  /// readable, as they are behind the frame.
-  package func mendChecksum(of new: UnsafeMutableRawBufferPointer, from bytes: RawSpan, _ frame: borrowing Frame) {
+  /// The same for the frame `frame` of `bytes`, from which `new` was made: as many bytes, after which `checksumSlack` bytes are
+  /// readable, as they are after the frame.
+  package func recomputeChecksum(of new: UnsafeMutableRawBufferPointer, from bytes: RawSpan, _ frame: borrowing Frame) {
     let (header, count) = (frame.headerCount, frame.count)
     guard hasChecksum, header <= count, new.count == count, let base = new.baseAddress else { return }
     let before = pointer.checksum(Bytes(bytes), frame.start, header, count)
     // SAFETY: the caller has promised that so much of `new` can be read; the span ends with this function.
-    let span = RawSpan(_unsafeStart: UnsafeRawPointer(base), byteCount: count + Self.mendingSlack)
+    let span = RawSpan(_unsafeStart: UnsafeRawPointer(base), byteCount: count + Self.checksumSlack)
     let after = pointer.checksum(Bytes(span), 0, header, count)
     let place = before.position - frame.start
     guard place >= 0, place + before.width <= count, (1...8).contains(before.width) else { return }
-    let value = mended(before, after)
+    let value = recomputed(before, after)
     for i in 0..<before.width { new[place + i] = byte(i, of: value, before) }
   }
 
-  /// Bytes behind a frame that `mendChecksum` may read.
-  package static var mendingSlack: Int { RawBuffer.slack + 8 }
+  /// Bytes after a frame that `recomputeChecksum` may read.
+  package static var checksumSlack: Int { RawBuffer.slack + 8 }
 
-  /// Where a checksum stands in a frame of `count` bytes; `nil` where it is not whole in it.
+  /// The index of a checksum in a frame of `count` bytes; `nil` where it is not whole in it.
   private func place(_ checksum: FrameChecksum, _ count: Int) -> Int? {
     let (place, width) = (checksum.position, checksum.width)
     return place >= 0 && place + width <= count && (1...8).contains(width) ? place : nil
   }
 
   /// What the new checksum is, given both.
-  private func mended(_ before: FrameChecksum, _ after: FrameChecksum) -> UInt64 {
+  private func recomputed(_ before: FrameChecksum, _ after: FrameChecksum) -> UInt64 {
     guard before.found != before.wanted else { return after.wanted }
     func swapped(_ value: UInt64) -> UInt64 { value.byteSwapped >> UInt64(64 - before.width * 8) }
     let isSwapped = pointer.pointee.checksumEitherOrder && before.found == swapped(before.wanted)

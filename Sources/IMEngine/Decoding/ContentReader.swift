@@ -8,7 +8,7 @@ import IMContent
 
 /// Where a frame of the general reader is, as places in the bytes that were searched.
 struct GeneralExtent {
-  /// The first byte, the body's first byte, the byte behind the body, and the one behind the frame.
+  /// The first byte, the body's first byte, the byte after the body, and the one after the frame.
   var start: Int, body: Int, bodyEnd: Int, end: Int
   /// Whether it is a beat between frames.
   var isBeat = false
@@ -22,7 +22,7 @@ enum GeneralResult {
   case frame(GeneralExtent)
   /// The beginning of one; so many bytes are needed to go on, as far as that is known, else 0.
   case needMore(Int)
-  /// So many bytes that belong to no frame, behind which one may begin.
+  /// So many bytes that belong to no frame, after which one may begin.
   case stray(Int)
   /// Not a frame.
   case notAFrame
@@ -136,16 +136,16 @@ extension UnsafePointer<Plan> {
         at += 1
       }
       guard at < end else { return (0, 0) }
-      // The byte behind the digits belongs to them.
+      // The byte after the digits belongs to them.
       return at > place ? (value, at - place + 1) : nil
     case .coap:
       guard at < end else { return (0, 0) }
-      let nibble = Int(bytes.u8(at) >> 4)
+      let nibble = bytes.u8(at) >> 4
       if nibble < 13 { return (UInt64(nibble), 1) }
-      let more = [1, 2, 4][nibble - 13]
+      let (more, least): (Int, UInt64) = nibble == 13 ? (1, 13) : nibble == 14 ? (2, 269) : (4, 65_805)
       guard end - at > more else { return (0, 0) }
       for i in 1...more { value = value << 8 | UInt64(bytes.u8(at + i)) }
-      return (value + [13, 269, 65_805][nibble - 13], 1 + more)
+      return (value + least, 1 + more)
     case .ber:
       guard at < end else { return (0, 0) }
       let first = bytes.u8(at)
@@ -258,7 +258,7 @@ extension UnsafePointer<Plan> {
       GeneralExtent(start: position, body: head, bodyEnd: bodyEnd, end: bodyEnd + ends, isScanned: true))
   }
 
-  /// The length of the body behind a header block, where the block tells it.
+  /// The length of the body after a header block, where the block tells it.
   private func bodyCount(
     _ bytes: borrowing Bytes, _ position: Int, _ head: Int, _ general: UnsafePointer<GeneralPlan>,
     _ values: UnsafeMutablePointer<ContentValue>
@@ -298,7 +298,7 @@ extension UnsafePointer<Plan> {
     }
   }
 
-  /// The first place at or behind `position` where `count` bytes are those of `pattern`; `nil` where none is before `end`.
+  /// The first place at or after `position` where `count` bytes are those of `pattern`; `nil` where none is before `end`.
   func find(_ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ pattern: UInt32, _ count: UInt8) -> Int? {
     let width = Int(count)
     guard width > 0 else { return nil }
@@ -324,7 +324,7 @@ extension UnsafePointer<Plan> {
 
   // MARK: Meaning
 
-  /// Reads what stands at `extent`, which `isFromServer` or not: its type, its numbers and its status, and describes it by `frame`; false
+  /// Reads the frame at `extent`, which `isFromServer` or not: its type, its numbers and its status, and describes it by `frame`; false
   /// where it is no frame of this plan.
   func readGeneral(
     _ bytes: borrowing Bytes, _ extent: GeneralExtent, isFromServer: Bool, isAnswered: Bool,
@@ -436,7 +436,7 @@ extension UnsafePointer<Plan> {
     at < end && (bytes.u8(at) == 0x7b || bytes.u8(at) == 0x5b || bytes.u8(at) == 0x22)
   }
 
-  /// Reads the digits in front of a content; `origin` moves behind them.
+  /// Reads the digits in front of a content; `origin` moves after them.
   private func lead(
     _ bytes: borrowing Bytes, _ origin: inout Int, _ end: Int, _ general: UnsafePointer<GeneralPlan>
   ) -> (type: UInt64?, sequence: UInt64?) {
@@ -453,13 +453,14 @@ extension UnsafePointer<Plan> {
   }
 
   /// Where a message ends that begins at `position`, by its content alone; `nil` where that does not tell.
-  func messageEnd(_ bytes: borrowing Bytes, _ position: Int, _ end: Int) -> Int? {
+  func messageEnd(
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ values: UnsafeMutablePointer<ContentValue>
+  ) -> Int? {
     guard let general = pointee.general, let content = general.pointee.content else { return nil }
     var origin = position
     if general.pointee.leadCount > 0 { _ = lead(bytes, &origin, end, general) }
     guard Self.begins(bytes, origin, end) else { return nil }
-    let values = ContentValues()
-    guard case .whole(let count) = bytes.scan(content, origin, end - origin, values.pointer) else { return nil }
+    guard case .whole(let count) = bytes.scan(content, origin, end - origin, values) else { return nil }
     let stop = origin + count
     guard general.pointee.hasRecords, !general.pointee.hasCountedRecords else { return stop }
     return stop < end ? stop + 1 : nil
@@ -492,19 +493,19 @@ extension UnsafePointer<Plan> {
     }
     let exact = Self.combined(parts, count, 0)
     frame.pointee.type = exact
-    // General frames have no lists: this tells whether `*` stands for nothing, which proves nothing.
-    frame.pointee.secondListOffset = 0
     let found = kind(exact)
     if found != pointee.unknownKind || general.pointee.maskCount == 0 { return found }
     for i in 0..<Int(general.pointee.maskCount) {
       let other = kind(Self.combined(parts, count, general.pointee.masks[i]))
       if other != pointee.unknownKind {
-        var isTold = false
+        var hasValue = false
         for part in 0..<count {
           if case .side = general.pointee.parts[part] { continue }
-          if general.pointee.masks[i] &>> UInt8(part) & 1 == 0 || parts[part] != ContentNumber.absent { isTold = true }
+          if general.pointee.masks[i] &>> UInt8(part) & 1 == 0 || parts[part] != ContentNumber.absent {
+            hasValue = true
+          }
         }
-        frame.pointee.secondListOffset = isTold ? 0 : 1
+        if !hasValue { frame.pointee.flags.insert(.isUntyped) }
         return other
       }
     }
@@ -533,7 +534,7 @@ extension UnsafePointer<Plan> {
     }
   }
 
-  /// The number that stands for a type; parts in `mask` may be anything.
+  /// The number for a type; parts in `mask` may be anything.
   @inline(__always)
   static func combined(_ parts: borrowing InlineArray<3, UInt64>, _ count: Int, _ mask: UInt8) -> UInt64 {
     var value = mask & 1 == 0 ? parts[0] : ContentNumber.any
@@ -543,7 +544,7 @@ extension UnsafePointer<Plan> {
     return value
   }
 
-  /// What stands for `client` and `server` as parts of a type, and for a beat.
+  /// The numbers for `client` and `server` as parts of a type, and for a beat.
   private static var client: UInt64 { 1 << 60 | 0x636c_6965_6e74 }
   private static var server: UInt64 { 1 << 60 | 0x7365_7276_6572 }
   private static var beat: UInt64 { 1 << 60 | 0x6265_6174 }
@@ -620,7 +621,7 @@ extension UnsafePointer<Plan> {
     return bits
   }
 
-  /// Bits of proof that a frame that was read is one; `nil` where it is damaged, negative where nobody knows its type.
+  /// Bits of proof that a frame that was read is one; `nil` where it is damaged, negative where its type is unknown.
   func evidence(ofGeneral frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes) -> Int? {
     guard let general = pointee.general, frame.pointee.checksumStatus != .bad,
       !frame.pointee.flags.contains(.malformed)
@@ -633,7 +634,7 @@ extension UnsafePointer<Plan> {
     // A record has the byte that ends it.
     if general.pointee.hasRecords, !general.pointee.hasCountedRecords, frame.pointee.trailerCount == 0 { return nil }
     if let content = general.pointee.content {
-      if frame.pointee.secondListOffset != 0, content.kind == .json { return -12 }
+      if frame.pointee.flags.contains(.isUntyped), content.kind == .json { return -12 }
       switch content.kind {
       case .json: bits += 16
       // A line of words is what a person types, and what many protocols have.

@@ -95,6 +95,8 @@ package struct Frame: BitwiseCopyable {
     package static let oversized = Flags(rawValue: 2_097_152)
     /// A step has read which variant of the protocol the connection speaks, whatever follows it in the body.
     static let settlesVariant = Flags(rawValue: 1_048_576)
+    /// Its type was found by a part `*` that is absent, which is no evidence.
+    static let isUntyped = Flags(rawValue: 4_194_304)
     /// What is wrong with a TLV list.
     package static let tlvErrors: Flags = [.incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit]
   }

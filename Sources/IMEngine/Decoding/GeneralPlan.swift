@@ -5,7 +5,7 @@ import IMWire
 package enum TypePart: Sendable, BitwiseCopyable {
   /// `client` or `server`, whichever sends the frame.
   case side
-  /// A number in the header or, where the frame reaches so far, behind it.
+  /// A number in the header or, where the frame reaches so far, after it.
   case field(Field)
   /// The value that a path leads to, by its place.
   case value(UInt8)
@@ -21,9 +21,9 @@ package enum LengthCoding: UInt8, Sendable, BitwiseCopyable {
   case varint
   /// Decimal digits up to a byte that is none.
   case decimal
-  /// The nibble of RFC 8323 and up to four bytes behind it.
+  /// The nibble of RFC 8323 and up to four bytes after it.
   case coap
-  /// A definite length of BER, at most four bytes behind the first.
+  /// A definite length of BER, at most four bytes after the first.
   case ber
 }
 
@@ -31,7 +31,7 @@ package enum LengthCoding: UInt8, Sendable, BitwiseCopyable {
 package enum StatusRule: UInt8, Sendable, BitwiseCopyable {
   /// A number.
   case number
-  /// A text that stands for a number; see `GeneralPlan.statusTexts`.
+  /// A text that means a number; see `GeneralPlan.statusTexts`.
   case text
   /// 1 where the value is there, else 0.
   case present
@@ -48,7 +48,7 @@ package struct KindExtra: Sendable, BitwiseCopyable {
   package init() {}
 }
 
-/// What the general reader needs of a plan whose frames are told by contents, by several parts of a type, or by ends that are no lengths.
+/// What the general reader needs of a plan whose frames are recognized by contents, by several parts of a type, or by ends that are no lengths.
 package struct GeneralPlan: BitwiseCopyable, @unchecked Sendable {
   /// The paths, and the kind of content that they lead into; `nil` where frames hold bytes.
   package var content: ContentPlan?
@@ -66,19 +66,19 @@ package struct GeneralPlan: BitwiseCopyable, @unchecked Sendable {
   package var status: Int8 = -1
   /// What it means.
   package var statusRule = StatusRule.number
-  /// Texts, as `ContentNumber` has them, and the statuses that they stand for; `statusTextCount` of them.
+  /// Texts, as `ContentNumber` has them, and the statuses that they mean; `statusTextCount` of them.
   package var statusTexts: InlineArray<8, StatusText> = InlineArray(repeating: StatusText())
   /// How many such texts there are.
   package var statusTextCount: UInt8 = 0
   /// The value that is the session; negative where there is none.
   package var session: Int8 = -1
-  /// What stands in front of the content; `leadCount` steps.
+  /// What precedes the content; `leadCount` steps.
   package var lead: InlineArray<8, LeadStep> = InlineArray(repeating: LeadStep(.digits))
   /// How many steps there are.
   package var leadCount: UInt8 = 0
   /// How the length is written.
   package var coding = LengthCoding.field
-  /// Whether the offsets of fields count from behind the length.
+  /// Whether the offsets of fields count from after the length.
   package var countsFromLength = false
   /// Whether some type has no length.
   package var hasAbsentLength = false
@@ -94,7 +94,7 @@ package struct GeneralPlan: BitwiseCopyable, @unchecked Sendable {
   package var hasRecords = false
   /// Whether the records of a message begin with their lengths.
   package var hasCountedRecords = false
-  /// The value that is the length of the body behind a header block; negative where the body goes up to `ends`.
+  /// The value that is the length of the body after a header block; negative where the body goes up to `ends`.
   package var bodyLength: Int8 = -1
   /// Whether a first line is all that there is of a header block.
   package var isOneLine = false
@@ -117,7 +117,7 @@ package struct GeneralPlan: BitwiseCopyable, @unchecked Sendable {
   package init() {}
 }
 
-/// A status that a text stands for.
+/// The status that a text means.
 package struct StatusText: Sendable, BitwiseCopyable {
   /// The text, as `ContentNumber` has it.
   package var text: UInt64 = 0
@@ -130,16 +130,16 @@ package struct StatusText: Sendable, BitwiseCopyable {
   package init(_ text: UInt64, _ status: UInt64) { (self.text, self.status) = (text, status) }
 }
 
-/// The one number of 64 bits that stands for a number or a text of a content: equal values have the same one.
+/// The one number of 64 bits for a number or a text of a content: equal values have the same one.
 package enum ContentNumber {
   /// Numbers below are themselves. The two highest bits are the tracker's.
   private static var limit: UInt64 { 1 << 60 }
-  /// What stands for a part of a type that is absent.
+  /// The number for a part of a type that is absent.
   package static let absent: UInt64 = 0x7fff_0000_0000_0001
-  /// What stands for any value in types with `*`.
+  /// The number for any value in types with `*`.
   package static let any: UInt64 = 0x7fff_0000_0000_0002
 
-  /// What stands for `text`: a decimal number without a leading zero is that number, up to seven bytes stand for themselves, and a
+  /// The number for `text`: a decimal number without a leading zero is that number, up to seven bytes are kept as they are, and a
   /// longer text is a hash of it.
   package static func of(_ text: some Collection<UInt8>) -> UInt64 {
     if (1...18).contains(text.count), text.allSatisfy({ $0 &- 0x30 < 10 }), text.count == 1 || text.first != 0x30 {
@@ -149,25 +149,25 @@ package enum ContentNumber {
     return limit << 1 | FNV1a.hash(text) & (limit << 1 - 1)
   }
 
-  /// What stands for a number: itself, or a hash of it where it is longer than 60 bits.
+  /// The number for a number: itself, or a hash of it where it is longer than 60 bits.
   @inline(__always)
   package static func of(_ number: UInt64) -> UInt64 {
     number < limit ? number : limit << 1 | (number &* GoldenRatio.of64Bits) & (limit << 1 - 1)
   }
 
-  /// What stands for a type of several parts.
+  /// The number for a type of several parts.
   @inline(__always)
   package static func combine(_ a: UInt64, _ b: UInt64) -> UInt64 {
     let mixed = (a ^ a &>> 29) &* GoldenRatio.of64Bits
     return ((mixed &<< 7 | mixed &>> 57) ^ b) &* 0x9fb2_1c65_1e98_df25
   }
 
-  /// What stands for a type of these parts.
+  /// The number for a type of these parts.
   package static func combined(_ parts: [UInt64]) -> UInt64 {
     parts.dropFirst().reduce(parts.first ?? absent) { combine($0, $1) }
   }
 
-  /// What stands for a value of a content; `nil` where it is absent, null or a group.
+  /// The number for a value of a content; `nil` where it is absent, null or a group.
   @inline(__always)
   static func of(_ value: ContentValue, _ bytes: borrowing Bytes, at origin: Int) -> UInt64? {
     switch value.kind {

@@ -35,7 +35,7 @@ extension ProtocolPlan {
   package var hasChecksum: Bool { pointer.pointee.checksumRule != .none }
   /// Bytes of a header, as far as all have them.
   package var headerCount: Int { Int(pointer.pointee.headerCount) }
-  /// Whether what stands where in a header depends on its length alone: frames stand in their streams as they are, their headers have no
+  /// Whether the layout of a header depends on its length alone: frames are in their streams as they are, their headers have no
   /// parts that others lack, and there is no variant.
   package var hasPlainFrames: Bool {
     let framing = pointer.pointee.framing

@@ -7,7 +7,7 @@ import IMWire
 package final class ProtocolPlan: @unchecked Sendable {
   /// The profile's name, as `network.protocol` and `--profile` have it.
   package let name: String
-  /// Whether frames are told by what they contain, and not by offsets alone. Such bodies cannot be rewritten in place.
+  /// Whether frames are recognized by what they contain, and not by offsets alone. Such bodies cannot be rewritten in place.
   package var readsContents: Bool { general != nil }
   /// The profile's version.
   @exclusivity(unchecked) package private(set) var version: String

@@ -111,7 +111,7 @@ struct ResumeTable: ~Copyable {
     points[chosen].tag = tag
   }
 
-  /// Forgets connections that the plan at `plan` decoded: another plan stands in its place.
+  /// Forgets connections that the plan at `plan` decoded: another plan has taken its place.
   func forget(plan: Int) {
     for i in points.indices where points[i].profile.isPlan && Int(points[i].profile.plan) == plan { points[i].tag = 0 }
   }

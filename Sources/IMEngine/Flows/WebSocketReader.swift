@@ -98,7 +98,7 @@ struct WebSocketReader {
     firstMessage = min(firstMessage, messages.count)
   }
 
-  /// The message with the byte at `offset` of the carried stream, or the next one behind it.
+  /// The message with the byte at `offset` of the carried stream, or the next one after it.
   mutating func message(at offset: UInt64) -> (start: UInt64, end: UInt64)? {
     var i = firstMessage
     while i < messages.count, messages[i].end <= offset { i += 1 }

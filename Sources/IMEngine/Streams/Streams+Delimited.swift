@@ -71,12 +71,7 @@ extension Streams {
         continue
       }
       if plan.readStretch(bytes, stretch, &scratch, frame) {
-        let last = rest.pointee.mark(at: stretch.end - 1)
-        frame.pointee.timestamp = last.timestamp
-        frame.pointee.number = last.number
-        let isCarried = half.pointee.flags.contains(.carried)
-        frame.pointee.streamOffset = rest.pointee.streamOffset
-        if isCarried { frame.pointee.streamOffset = wireOffset(side, rest.pointee.streamOffset) }
+        let isCarried = locate(side, rest, rest.pointee.mark(at: stretch.end - 1))
         if needs.contains(.stretches) {
           tell(
             .frame(isCarried: isCarried), side, at: rest.pointee.streamOffset, bytes, from: stretch.start,

@@ -1,7 +1,7 @@
 import IMContent
 import IMWire
 
-/// Protocols of the general reader: frames whose types are told by what they hold, or that end where no length and no delimiter does.
+/// Protocols of the general reader: frames whose types are recognized by what they hold, or that end where no length and no delimiter does.
 extension Streams {
   /// Bytes of a direction that have just become contiguous, and what it holds in front of them.
   @inline(never)
@@ -35,7 +35,7 @@ extension Streams {
     decodeGeneral(side)
   }
 
-  /// Beats behind a frame in the packet that ends it belong to it.
+  /// Beats after a frame in the packet that ends it belong to it.
   private mutating func absorbBeats(_ bytes: borrowing Bytes, _ extent: inout GeneralExtent, _ end: Int) {
     guard let general = currentPlan.pointee.general, general.pointee.beat >= 0, !extent.isBeat else { return }
     let before = extent.end
@@ -70,16 +70,15 @@ extension Streams {
     complete(side, bytes)
   }
 
-  /// The message of WebSocket that the byte at `offset` of the carried stream is in, or the next one, as places in the bytes held.
-  private mutating func message(_ side: FlowSide, _ rest: Ref<StreamRest>) -> Range<Int>? {
-    guard let reader = reader(side), let (first, last) = reader.pointee.message(at: rest.pointee.streamOffset) else {
-      return nil
-    }
-    let origin = Int(truncatingIfNeeded: rest.pointee.streamOffset) - rest.pointee.start
+  /// The WebSocket message with the byte at `position` of what a direction holds, or the next one, as positions there.
+  private mutating func message(_ side: FlowSide, _ rest: Ref<StreamRest>, from position: Int) -> Range<Int>? {
+    let base = rest.pointee.streamOffset
+    let ahead = UInt64(position - rest.pointee.start)
+    guard let reader = reader(side), let (first, last) = reader.pointee.message(at: base &+ ahead) else { return nil }
+    let origin = Int(truncatingIfNeeded: base) - rest.pointee.start
     let start = Int(truncatingIfNeeded: first) - origin
-    // One that is not over yet ends behind everything that is held.
-    let end = last == .max ? Int.max : Int(truncatingIfNeeded: last) - origin
-    return start..<max(start, end)
+    // One that is not over yet ends after everything that is held.
+    return start..<max(start, last == .max ? Int.max : Int(truncatingIfNeeded: last) - origin)
   }
 
   /// Decodes what a direction holds, as far as it goes.
@@ -109,7 +108,7 @@ extension Streams {
         continue
       }
       if rest.pointee.count < rest.pointee.needed, !isEnd { return }
-      let boundary = plan.pointee.framing.kind == .message ? message(side, rest) : nil
+      let boundary = plan.pointee.framing.kind == .message ? message(side, rest, from: start) : nil
       switch plan.nextGeneral(bytes, start, end, message: boundary, contents.pointer) {
       case .needMore(let count):
         if count > plan.longestOnWire || count == 0 && rest.pointee.count > plan.longestOnWire {
@@ -137,11 +136,7 @@ extension Streams {
         var extent = extent
         let (last, delivered) = rest.pointee.stretch(at: max(start, extent.end - 1))
         absorbBeats(bytes, &extent, delivered)
-        frame.pointee.timestamp = last.timestamp
-        frame.pointee.number = last.number
-        let isCarried = half.pointee.flags.contains(.carried)
-        frame.pointee.streamOffset = rest.pointee.streamOffset
-        if isCarried { frame.pointee.streamOffset = wireOffset(side, rest.pointee.streamOffset) }
+        let isCarried = locate(side, rest, last)
         if needs.contains(.stretches) {
           tell(
             .frame(isCarried: isCarried), side, at: rest.pointee.streamOffset, bytes, from: extent.start,
@@ -169,7 +164,7 @@ extension Streams {
     let (start, end) = (rest.pointee.start, rest.pointee.end)
     switch plan.pointee.framing.kind {
     case .message:
-      guard let message = message(side, rest) else { return .none }
+      guard let message = message(side, rest, from: start) else { return .none }
       if message.lowerBound >= start { return message.lowerBound < end ? .at(message.lowerBound) : .none }
       return message.upperBound < end ? .at(message.upperBound) : .none
     case .terminated:
@@ -298,15 +293,6 @@ extension Streams {
     return bits
   }
 
-  private mutating func message(_ side: FlowSide, _ rest: Ref<StreamRest>, from position: Int) -> Range<Int>? {
-    let base = rest.pointee.streamOffset
-    let ahead = UInt64(position - rest.pointee.start)
-    guard let reader = reader(side), let (first, last) = reader.pointee.message(at: base &+ ahead) else { return nil }
-    let origin = Int(truncatingIfNeeded: base) - rest.pointee.start
-    let start = Int(truncatingIfNeeded: first) - origin
-    return start..<max(start, last == .max ? Int.max : Int(truncatingIfNeeded: last) - origin)
-  }
-
   /// The first frame in bytes without their beginning that is proved by what follows it.
   private mutating func firstGeneral(
     _ bytes: borrowing Bytes, _ rest: Ref<StreamRest>, _ isFromServer: Bool
@@ -355,7 +341,7 @@ extension Streams {
     return best
   }
 
-  /// Bits of proof that the messages in `start..<end`, one behind the other, are the plan's in use: of what WebSocket frames carry whose
+  /// Bits of proof that the messages in `start..<end`, one after the other, are the plan's in use: of what WebSocket frames carry whose
   /// beginning was not captured.
   mutating func innerProof(_ bytes: borrowing Bytes, _ start: Int, _ end: Int) -> Int {
     let plan = currentPlan
@@ -366,7 +352,7 @@ extension Streams {
       var bits = 0
       for _ in 0..<8 {
         guard position < end else { break }
-        let stop = plan.pointee.framing.kind == .message ? plan.messageEnd(bytes, position, end) : end
+        let stop = plan.pointee.framing.kind == .message ? plan.messageEnd(bytes, position, end, contents.pointer) : end
         guard let stop,
           case .frame(let extent) = plan.nextGeneral(bytes, position, end, message: position..<stop, contents.pointer),
           extent.end > position,
@@ -409,7 +395,7 @@ extension Streams {
 }
 
 extension UnsafePointer<Plan> {
-  /// The next place at or behind `position` where a frame of the general reader may begin.
+  /// The next place at or after `position` where a frame of the general reader may begin.
   fileprivate func nextCandidate(
     _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ rest: Ref<StreamRest>
   ) -> Int? {
@@ -425,7 +411,7 @@ extension UnsafePointer<Plan> {
       }
       return nil
     case .headers, .resp:
-      // At the beginning of a packet, or behind the end of a line or of a frame.
+      // At the beginning of a packet, or after the end of a line or of a frame.
       let ends = pointee.general.map { UInt8(truncatingIfNeeded: $0.pointee.ends) } ?? 0x0a
       while position < end {
         if position > rest.pointee.start {

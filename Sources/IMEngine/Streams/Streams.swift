@@ -269,12 +269,7 @@ extension Streams {
       if rest.pointee.mark(at: start).timestamp > decodeLimit { return }
       switch currentPlan.read(bytes, start, end, frame) {
       case .frame:
-        let last = rest.pointee.mark(at: start + frame.pointee.count - 1)
-        frame.pointee.timestamp = last.timestamp
-        frame.pointee.number = last.number
-        let isCarried = half.pointee.flags.contains(.carried)
-        frame.pointee.streamOffset = rest.pointee.streamOffset
-        if isCarried { frame.pointee.streamOffset = wireOffset(side, rest.pointee.streamOffset) }
+        let isCarried = locate(side, rest, rest.pointee.mark(at: start + frame.pointee.count - 1))
         guard isSound(flow, bytes, end) else {
           half.pointee.flags.insert(.lost)
           // What was found by its proof and is no frame all the same must not be found again.
@@ -313,6 +308,18 @@ extension Streams {
       }
     }
     if let rest = half.pointee.rest, rest.pointee.count == 0 { rests.take(back: &half.pointee.rest) }
+  }
+
+  /// Gives the frame in hand, at the front of what a direction holds, its offset, and the time and number of the packet that
+  /// brought its last byte; whether a carrier brought it.
+  @inline(__always)
+  mutating func locate(_ side: FlowSide, _ rest: Ref<StreamRest>, _ last: StreamRest.Mark) -> Bool {
+    frame.pointee.timestamp = last.timestamp
+    frame.pointee.number = last.number
+    let isCarried = side.half.pointee.flags.contains(.carried)
+    frame.pointee.streamOffset =
+      isCarried ? wireOffset(side, rest.pointee.streamOffset) : rest.pointee.streamOffset
+    return isCarried
   }
 
   /// The same for a frame that stands in the scratch, because its escapes had to be taken out.

@@ -80,7 +80,7 @@ extension Tracker {
       if mayBeOverdue(exchange, now), !exchange.pointee.isAnswered { settleOverdue(exchange, now) }
       if !exchange.pointee.isAnswered, !isTooLate(now, exchange),
         answer.types &>> UInt64(exchange.pointee.kind & 63) & 1 == 1,
-        // Nobody answers what did not arrive.
+        // What did not arrive is not answered.
         received?.isAtOrAfter(exchange.pointee.end) ?? true
       {
         if exchange.pointee.firstAt > now {
