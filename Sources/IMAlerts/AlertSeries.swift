@@ -2,7 +2,7 @@ import IMEngine
 import IMMetrics
 import IMWire
 
-/// What one rule knows of one server, profile or connection, or of the capture, and of round trips in one direction: its window, and where its state stands.
+/// What one rule knows of one server, profile or connection, or of the capture, and of round trips in one direction: its window, and where its state is.
 final class AlertSeries {
   /// What it is about; what the scope does not tell apart is `nil`.
   struct Subject {

@@ -27,7 +27,7 @@ extension Browser {
         try run(command, rest, at: now)
         endCommand()
       } catch {
-        // The line stays, to be mended.
+        // The line stays, to be recomputed.
         filterError = error.text
       }
     case (.escape, _), (.character("c"), .control): endCommand()

@@ -1,5 +1,5 @@
 /// What tells those who rewrite frames that a layout depends on lengths and tags alone, so that a frame need not be read field by
-/// field to know what stands where.
+/// field to know the layout.
 extension FieldPlan {
   /// How the body of a type is laid out.
   package enum PlainBody: Sendable {

@@ -37,7 +37,7 @@ package struct SlidingWindow: Sendable {
     package var unknown: UInt64 = 0
     /// The sum and the greatest of what was measured.
     package var sum = 0.0, maximum = 0.0
-    /// Round trips of messages of one direction: whoever fills the window chooses it.
+    /// Round trips of messages of one direction: the code that fills the window chooses it.
     package var roundTrips = RTTHistogram()
     /// The first and the last sample of those that count against.
     package var first: Affected?, last: Affected?

@@ -164,7 +164,7 @@ struct Run {
       cost: (0, MessageStore.costPerMessage, costPerServer),
       sink: sink)
     let driver = driver(engine)
-    // What became of a message is told when its time has come, though no other packet comes.
+    // The fate of a message is reported when its time has come, even if no other packet comes.
     driver.usesClock = true
     return (driver, sink)
   }

@@ -3,7 +3,7 @@ import IMEngine
 import IMWire
 import IMYAML
 
-/// Contents that are read by paths, types of several parts, and frames whose ends are told by what they hold: what the general reader
+/// Contents that are read by paths, types of several parts, and frames whose ends are recognized by what they hold: what the general reader
 /// needs of a profile.
 extension ProfileCompiler {
   /// The paths of a profile, and the plan that they make.

@@ -23,7 +23,7 @@ package struct AddressPseudonyms: Sendable {
     recentV4 = Array(repeating: 0, count: Self.recentV4Count)
   }
 
-  /// What stands for an address of IPv4.
+  /// The pseudonym of an IPv4 address.
   @inline(__always)
   mutating func pseudonym(v4 address: UInt32) -> UInt32 {
     let place = Int((address &* 0x9e37_79b1) >> 20) & (Self.recentV4Count - 1)

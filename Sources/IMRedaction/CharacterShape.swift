@@ -85,7 +85,7 @@ enum CharacterShape {
     }
   }
 
-  /// Replaces bytes of which nobody knows what they are.
+  /// Replaces bytes whose meaning is unknown.
   static func replace(anything bytes: UnsafeMutableRawBufferPointer) {
     let count = bytes.count
     var i = 0
@@ -130,7 +130,7 @@ enum CharacterShape {
     word & highs == 0 && within(word, 0x20, 0x7e) | within(word, 0x09, 0x0d) == highs
   }
 
-  /// What stands for eight characters of ASCII.
+  /// The replacements of eight ASCII characters.
   @inline(__always)
   private static func shape(of word: UInt64) -> UInt64 {
     let digits = (within(word, 0x30, 0x39) >> 7) &* 0xff

@@ -71,7 +71,7 @@ package final class FrameRedactor {
       guard isInflated else {
         var new = text.new
         if frame.checksumStatus != .unchecked {
-          plan.mendChecksum(of: &new, from: text.old, headerCount: frame.headerCount)
+          plan.recomputeChecksum(of: &new, from: text.old, headerCount: frame.headerCount)
         }
         return new
       }
@@ -82,7 +82,9 @@ package final class FrameRedactor {
         packed = pack(text, frame, whole)
       }
       guard var new = packed else { return nil }
-      if frame.checksumStatus != .unchecked { plan.mendChecksum(of: &new, from: whole, headerCount: frame.headerCount) }
+      if frame.checksumStatus != .unchecked {
+        plan.recomputeChecksum(of: &new, from: whole, headerCount: frame.headerCount)
+      }
       return new
     }
     guard let unescaped = plan.unescaped(wire) else { return nil }
@@ -116,7 +118,7 @@ package final class FrameRedactor {
     var frame = unescaped
     func attempt(_ content: [UInt8]) -> [UInt8]? {
       var content = content
-      plan.mendChecksum(of: &content, from: text.old, headerCount: text.headerCount)
+      plan.recomputeChecksum(of: &content, from: text.old, headerCount: text.headerCount)
       frame.bytes = content
       var result = wire
       return plan.put(frame, over: &result) ? result : nil

@@ -6,7 +6,7 @@ import IMWire
 /// and the tags that the engine has read already. Nothing is allocated for a frame, and its fields are not read again.
 ///
 /// A frame is plain when its protocol's header is the same for all and its body is either a list of elements (tag of two bytes, length
-/// of four) that fill it, or short and without elements. What stands where is then found once: for an element by its tag, for a short
+/// of four) that fill it, or short and without elements. The layout is then found once: for an element by its tag, for a short
 /// body by its type and length. Any other frame goes the long way, by `FrameText`, which is also what finds the layout of a short
 /// body: both ways give the same bytes.
 struct PlainFrames: ~Copyable {
@@ -69,8 +69,8 @@ struct PlainFrames: ~Copyable {
     bodies.initialize(repeating: .unread, count: Self.typeCount)
     tables = .allocate(capacity: Self.typeCount)
     tables.initialize(repeating: -1, count: Self.typeCount)
-    memory = .allocate(byteCount: capacity + ProtocolPlan.mendingSlack, alignment: 16)
-    memory.initializeMemory(as: UInt8.self, repeating: 0, count: capacity + ProtocolPlan.mendingSlack)
+    memory = .allocate(byteCount: capacity + ProtocolPlan.checksumSlack, alignment: 16)
+    memory.initializeMemory(as: UInt8.self, repeating: 0, count: capacity + ProtocolPlan.checksumSlack)
     if isUsable { layoutPlaces = [Int32](repeating: -1, count: Self.typeCount * (Self.longestFixed + 1)) }
   }
 
@@ -115,7 +115,7 @@ struct PlainFrames: ~Copyable {
       else { return nil }
     }
     let new = UnsafeMutableRawBufferPointer(start: memory, count: count)
-    if frame.checksumStatus != .unchecked { plan.mendChecksum(of: new, from: bytes, frame) }
+    if frame.checksumStatus != .unchecked { plan.recomputeChecksum(of: new, from: bytes, frame) }
     return UnsafeRawBufferPointer(new)
   }
 
@@ -127,7 +127,7 @@ struct PlainFrames: ~Copyable {
     bytes.withUnsafeBytes {
       if let base = $0.baseAddress { memory.copyMemory(from: base + frame.start, byteCount: count) }
     }
-    (memory + count).initializeMemory(as: UInt8.self, repeating: 0, count: ProtocolPlan.mendingSlack)
+    (memory + count).initializeMemory(as: UInt8.self, repeating: 0, count: ProtocolPlan.checksumSlack)
     return UnsafeMutableRawBufferPointer(start: memory, count: count)
   }
 
@@ -135,7 +135,7 @@ struct PlainFrames: ~Copyable {
   private mutating func grow(_ count: Int) {
     while capacity < count { capacity *= 2 }
     memory.deallocate()
-    memory = .allocate(byteCount: capacity + ProtocolPlan.mendingSlack, alignment: 16)
+    memory = .allocate(byteCount: capacity + ProtocolPlan.checksumSlack, alignment: 16)
   }
 
   // MARK: Elements

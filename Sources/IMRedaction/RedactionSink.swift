@@ -373,7 +373,7 @@ package final class RedactionSink: EngineSink {
     if used > memory { leaveOut(way.serial) }
   }
 
-  /// Where what a direction carries stands; made when it is asked for first.
+  /// Where the bytes that a direction carries are; made when it is asked for first.
   private func carrier(of way: Way) -> CarriedPlaces {
     if let known = carried[way] { return known }
     let made = CarriedPlaces()

@@ -14,6 +14,7 @@ package struct StreamPatches: ~Copyable, @unchecked Sendable {
   }
 
   /// What only few directions have.
+  // SAFETY: one direction's patches own it, and these are not copied: one thread at a time reaches it.
   private final class Rare: Sendable {
     /// Places at which a frame's header stays whose rest is not there, and how many bytes of it, or up to which it may have.
     nonisolated(unsafe) var heads: [(offset: UInt64, count: Int)] = []
@@ -207,7 +208,7 @@ package struct StreamPatches: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// Asks the processor for what stands for the bytes from `offset` on, where there is one run, as there is as a rule.
+  /// Asks the processor for the replacements of the bytes from `offset` on, where there is one run, as there is as a rule.
   @inline(__always)
   func prefetch(at offset: Int64) {
     guard lastCount > 0, runs.isEmpty, let memory else { return }

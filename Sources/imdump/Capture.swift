@@ -37,7 +37,7 @@ struct Capture: Subcommand {
           + "output."),
       .flag(
         "--write-secrets", \.decode.writesSecrets,
-        "Write the TLS secrets of --keylog and of the capture to the pcapng file of -w: whoever has it can read everything."
+        "Write the TLS secrets of --keylog and of the capture to the pcapng file of -w: anyone who has it can read everything."
       ),
       .custom(
         "-C <size>", "Start a new -w file once one exceeds this many MB; suffix k, M or G for KiB, MiB or GiB."

@@ -25,7 +25,7 @@ struct Export: Subcommand {
         "The capture to write: pcapng, or pcap if the name ends in .pcap; '-' is standard output."),
       .flag(
         "--write-secrets", \.decode.writesSecrets,
-        "Write the TLS secrets of --keylog and of the capture to the pcapng file of -w: whoever has it can read everything."
+        "Write the TLS secrets of --keylog and of the capture to the pcapng file of -w: anyone who has it can read everything."
       ),
       .value(
         "-Y <filter>", \.options.filter, "Messages that match this filter; see imdump-filter(7).",

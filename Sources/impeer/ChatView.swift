@@ -20,7 +20,7 @@ struct ChatView {
   private var saved = termios()
   private var connection = "connecting"
   private var isDirty = true
-  /// Large messages that come, by the names of their transfers, and the quarters that were told without a terminal.
+  /// Large messages that come, by the names of their transfers, and the quarters that were reported without a terminal.
   private var coming: [UInt64: TransferProgress] = [:]
   private var quarters: [UInt64: Int] = [:]
   /// The size that the screen was drawn for.
@@ -109,7 +109,7 @@ struct ChatView {
     isDirty = true
   }
 
-  /// Without a terminal each quarter is told, of what takes a while.
+  /// Without a terminal, each quarter of what takes a while is reported.
   private mutating func isNews(_ name: UInt64, _ progress: TransferProgress) -> Bool {
     guard !isTerminal, progress.total >= 1 << 20, progress.byteCount < progress.total else { return false }
     let quarter = Self.percent(progress) / 25

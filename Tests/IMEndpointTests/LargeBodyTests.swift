@@ -251,7 +251,7 @@ final class TestReader: BodyReader, @unchecked Sendable {
       #expect(took < 12 + 1.5 * Double(Self.kills[index].count), "\(took)")
       #expect(trio.states.contains(.accepted) && trio.reasons.isEmpty)
       #expect(trio.states.last == .delivered)
-      // Over the wire twice. What has arrived does not go out again, whoever was killed.
+      // Over the wire twice. What has arrived does not go out again, whichever process was killed.
       let sent = trio.simulation.bytesOnWire - before
       let undisturbed = try Self.undisturbed.get()
       #expect(sent < undisturbed / 10 * 11, "\(sent) and not \(undisturbed)")
@@ -427,7 +427,7 @@ final class TestReader: BodyReader, @unchecked Sendable {
       #expect(bodies.reader(of: 3)?.byteCount == 1 && bodies.reader(of: 4) == nil && bodies.reader(of: name) != nil)
       bodies.remove(name)
       #expect(bodies.records().isEmpty && bodies.reader(of: name) == nil)
-      // Without a folder nothing is left behind.
+      // Without a folder nothing is left over.
       let nameless = try FileBodies(folder: nil, keepsRecords: false)
       _ = nameless.write(bytes.span.bytes, of: 1, at: 10)
       #expect(nameless.reader(of: 1)?.read(at: 10, count: 5) == Array(bytes[..<5]))

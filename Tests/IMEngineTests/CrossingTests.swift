@@ -131,7 +131,7 @@ extension TimedPacket {
     // RFC 1624, equation 3.
     var new = (~sum & 0xffff) + (~old & 0xffff) + UInt32(window)
     while new > 0xffff { new = (new & 0xffff) + new >> 16 }
-    let mended = ~new & 0xffff
-    (bytes[50], bytes[51]) = (UInt8(mended >> 8), UInt8(mended & 255))
+    let recomputed = ~new & 0xffff
+    (bytes[50], bytes[51]) = (UInt8(recomputed >> 8), UInt8(recomputed & 255))
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The samples of protocols whose types are told by contents, by several parts or by lines, against what their generator counted while it
+/// The samples of protocols whose types are recognized by contents, by several parts or by lines, against what their generator counted while it
 /// made them.
 @Suite struct ReachTests {
   private struct Truth: Decodable {

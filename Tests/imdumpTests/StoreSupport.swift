@@ -31,7 +31,7 @@ struct Store {
       "first_us"
     ])
     .joined(separator: ", ")
-  /// What the rows of `message` add up to, by the documentation: messages, heartbeats and others apart; as SQL behind SELECT and a key.
+  /// What the rows of `message` add up to, by the documentation: messages, heartbeats and others apart; as SQL after SELECT and a key.
   static let sums: String = {
     let isMessage = "t.role = 'message'"
     var sums = ["sum(\(isMessage)) AS messages"]

@@ -43,7 +43,7 @@ public struct ClientConfiguration: Hashable, Sendable {
   public var orderTimeout = Duration.seconds(10)
   /// Longer messages that come are left out, in bytes, where they are kept in memory: see `ClientCore.bodies`.
   public var largestBody = 64 << 20
-  /// Whether the application is told how far large messages are.
+  /// Whether the application learns how far large messages are.
   public var reportsTransfers = false
   /// Whether a store keeps what waits and what has come: see `ClientCore.takeOperations`.
   public var isKept = false

@@ -80,7 +80,7 @@ extension ClientCore {
     arrivals[key] = ArrivalOrder(first: first)
   }
 
-  /// Numbers that the server has refused are not waited for, nor told as missing.
+  /// Numbers that the server has refused are not waited for, nor reported as missing.
   private mutating func passOver(_ body: RawSpan, _ range: Range<Int>, _ key: IncomingConversation) {
     for start in stride(from: range.lowerBound, to: range.upperBound - 7, by: 8) {
       arrivals[key]?.passOver(TLV.number(body, start..<start + 8))

@@ -32,7 +32,7 @@ extension ClientCore {
       if let file = message.file, let place = place(of: session) {
         id = resend(message, file, open(file), place, at: now)
         if id == nil {
-          // It keeps a name for the application to be told by.
+          // It keeps a name by which it is reported to the application.
           let failed = MessageID(rawValue: nextMessage)
           nextMessage += 1
           kept[failed] = KeptMessage(

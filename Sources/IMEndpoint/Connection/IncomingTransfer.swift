@@ -80,7 +80,7 @@ struct IncomingTransfer: Sendable {
   private(set) var stored: Stored?
   /// The last piece, which is not acknowledged before the others are there.
   var last: FrameHeader?
-  /// Bytes that were there when the application was told last.
+  /// Bytes that were there when the application was last notified.
   var reported = 0
 
   /// What surrounds the content of a message that goes to a store.

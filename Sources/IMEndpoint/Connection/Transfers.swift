@@ -256,7 +256,7 @@ struct Transfers: Sendable {
     return stored
   }
 
-  /// What is to be noted of a transfer for the next process.
+  /// The record of a transfer for the next process.
   func record(_ name: UInt64, owner: [UInt8]) -> (body: UInt64, record: [UInt8])? {
     guard let transfer = incoming[name], let body = transfer.stored?.body,
       let record = transfer.record(name: name, owner: owner)

@@ -88,7 +88,7 @@ extension ServerCore {
     let number = TLV.number(body, start + 16..<start + 24)
     guard let sender = identities[identity].map({ Int($0) }), devices[sender].isKnown else { return }
     if range.count > 24 {
-      // To a group: its sender is told when all have read it.
+      // To a group: its sender is notified when all have read it.
       let group = body.extracting(start + 24..<range.upperBound).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
       let name = MessageName(conversation: group, isGroup: true, number: number)
       guard let letter = groupLog.letter(id(ofDevice: sender), name, of: user) else { return }

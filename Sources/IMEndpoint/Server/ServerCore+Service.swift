@@ -141,10 +141,10 @@ extension ServerCore {
     put(letter, for: target.name, at: now)
   }
 
-  /// Numbers that are told with a later one.
+  /// Numbers that are announced with a later one.
   private static var mostWithheld: Int { 32 }
 
-  /// A message was refused for good: its recipients are told with the next one not to wait for it.
+  /// A message was refused for good: the next message tells its recipients not to wait for it.
   mutating func withhold(_ body: [UInt8], of device: Int) {
     guard configuration.service == .forward, let target = target(of: body), let (number, _) = origin(in: body),
       MessageOrigin.counter(of: number) > 0

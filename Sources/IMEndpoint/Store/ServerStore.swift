@@ -179,7 +179,7 @@ public enum StoreOperation: Hashable, Sendable {
   case groupMessage(StoredGroupMessage)
   /// More members have it, or have read it.
   case groupProgress(UInt64, undelivered: Int, readers: [UInt64])
-  /// Nothing more is to be told of a message to a group.
+  /// Nothing more has to be reported of a message to a group.
   case groupForgotten(UInt64)
 }
 
@@ -197,7 +197,7 @@ public struct StoredState: Sendable {
   public var members: [(group: String, user: String)] = []
   /// Receipts that wait for their senders.
   public var receipts: [StoredReceipt] = []
-  /// Messages to groups of which not all has been told.
+  /// Messages to groups of which not everything has been reported.
   public var groupMessages: [StoredGroupMessage] = []
 
   /// Nothing.

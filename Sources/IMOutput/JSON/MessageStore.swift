@@ -57,7 +57,7 @@ package final class MessageStore {
   /// Forgets the name of a session that is forgotten.
   package func forgotten(_ session: UInt32) { names[session] = nil }
 
-  /// Notes one frame: the first or another copy, or an answer; `isAfterGap` where it is the first behind missing bytes. `fields`, `details`,
+  /// Notes one frame: the first or another copy, or an answer; `isAfterGap` where it is the first after missing bytes. `fields`, `details`,
   /// `owner`, `capture` and `place`, the frame's offset in it, are kept of a first copy.
   package func note(
     _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, _ body: RawSpan,

@@ -25,7 +25,7 @@ final class ExportSink: EngineSink {
   private var connections: [Connection] = []
   /// Connections of which there was no room to take note; they are not exported.
   private(set) var leftOut: UInt64 = 0
-  /// Whether TLS was decrypted: an engine that tells of stretches does not do that, so that it decodes other messages.
+  /// Whether TLS was decrypted: an engine that reports stream chunks does not decrypt, so that it decodes other messages.
   private(set) var hasDecrypted = false
   private var serialsOfSession: [UInt32: Set<UInt32>] = [:]
   private var lastSession: [UInt32: UInt32] = [:]

@@ -8,7 +8,7 @@ final class PacketCopier {
   /// The replacements of packets; `nil` where they are copied as they are.
   private let redaction: ExportRedaction?
   private let range: ExportRange?
-  /// What is to be said of a packet; `nil` where nothing is of any.
+  /// The comment on a packet; `nil` where nothing is of any.
   private let comment: ((PacketRecord) -> String?)?
   private let source: MergedCapture
   @exclusivity(unchecked) private var isOver = false

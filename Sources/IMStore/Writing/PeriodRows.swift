@@ -96,7 +96,7 @@ struct PeriodRows: ~Copyable {
     forget()
   }
 
-  /// Binds the percentiles of both directions to the parameters behind `place`.
+  /// Binds the percentiles of both directions to the parameters after `place`.
   static func bind(_ trips: RTTByDirection?, to statement: inout Statement, behind place: Int32) {
     var place = place
     for way in 0...1 {
