@@ -56,10 +56,10 @@ package struct GroupMetrics: Sendable {
 
   /// Whether this group is worse than another one: it lost more messages, or as many and had more refused, or retried more.
   package func isWorse(than other: GroupMetrics) -> Bool {
-    let mine = [lost, self[.rejected], retries, lostHeartbeats]
-    let others = [other.lost, other[.rejected], other.retries, other.lostHeartbeats]
-    return others.lexicographicallyPrecedes(mine)
+    other.severity < severity
   }
+
+  private var severity: (UInt64, UInt64, UInt64, UInt64) { (lost, self[.rejected], retries, lostHeartbeats) }
 
   /// Counts an exchange whose fate is final, of a type with this role.
   mutating func count(_ exchange: borrowing Exchange, role: FrameRole, on connection: ConnectionInfo) {

@@ -29,7 +29,7 @@ package struct GroupWriter {
   }
 
   /// Appends the groups of `book`, the worst first, and what is left over.
-  package func write(_ book: GroupBook, to out: inout ByteWriter, full: (inout ByteWriter) -> Void = { _ in }) {
+  package func write(_ book: GroupTable, to out: inout ByteWriter, full: (inout ByteWriter) -> Void = { _ in }) {
     let order = Array(book.worstFirst.prefix(limit))
     guard isJSON else { return table(book, order, to: &out) }
     for place in order {
@@ -41,7 +41,7 @@ package struct GroupWriter {
 
   // MARK: Text
 
-  private func table(_ book: GroupBook, _ order: [Int], to out: inout ByteWriter) {
+  private func table(_ book: GroupTable, _ order: [Int], to out: inout ByteWriter) {
     guard !order.isEmpty else { return }
     let who = grouping == .session ? ["session", "profile", "client", "server"] : [grouping.rawValue]
     var table = TextTable(who + columns.titles + (time == .none ? [] : ["first", "last"]))

@@ -44,24 +44,21 @@ package enum MessageText {
 
   private static func isText(_ info: FieldInfo) -> Bool {
     guard info.isShown, info.sensitivity == .payload, info.type == .text || info.type == .bytes else { return false }
-    return !addresses.contains { contains(info.name, $0) }
+    return !addresses.contains { info.name.contains($0) }
   }
 
-  private static func contains(_ text: String, _ part: String) -> Bool {
-    let (text, part) = (Array(text.utf8), Array(part.utf8))
-    guard text.count >= part.count else { return false }
-    return (0...text.count - part.count).contains { text[$0..<$0 + part.count].elementsEqual(part) }
+  /// The text that bytes are: UTF-8 without control characters but tabs and line ends; `nil` where they are none.
+  package static func text(_ bytes: some Collection<UInt8>) -> String? {
+    guard let text = String(validating: bytes, as: UTF8.self),
+      text.unicodeScalars.allSatisfy({ $0.value >= 32 && $0.value != 127 || [9, 10, 13].contains($0.value) })
+    else { return nil }
+    return text
   }
 
-  /// A text, or bytes that are one: UTF-8 without control characters but tabs and line ends.
   private static func text(_ value: FieldValue) -> String? {
     switch value {
     case .text(let text): return text
-    case .bytes(let bytes):
-      guard let text = String(validating: bytes, as: UTF8.self),
-        text.unicodeScalars.allSatisfy({ $0.value >= 32 && $0.value != 127 || [9, 10, 13].contains($0.value) })
-      else { return nil }
-      return text
+    case .bytes(let bytes): return text(bytes)
     default: return nil
     }
   }

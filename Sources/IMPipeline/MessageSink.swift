@@ -238,11 +238,7 @@ struct DetailsMaker {
     _ frame: Frame, _ plan: ProtocolPlan, _ fields: [NamedField], _ secrets: [Range<Int>], _ body: RawSpan
   ) -> String? {
     guard secrets.isEmpty, !plan.hidesIdentity, body.byteCount > 0, body.byteCount <= 4_096 else { return nil }
-    let bytes = body.withUnsafeBytes { Array($0) }
-    guard let text = String(validating: bytes, as: UTF8.self),
-      text.unicodeScalars.allSatisfy({ $0.value >= 32 && $0.value != 127 || $0.value == 9 || $0.value == 10 })
-    else { return nil }
-    return text
+    return body.withUnsafeBytes { MessageText.text($0) }
   }
 }
 

@@ -12,10 +12,10 @@ import Testing
   /// Counts every message that ends.
   final class Sink: EngineSink {
     let store: MessageStore
-    var book: GroupBook
+    var book: GroupTable
     init(_ plans: [ProtocolPlan], limit: Int) {
       store = MessageStore(plans: plans)
-      book = GroupBook(limit: limit)
+      book = GroupTable(limit: limit)
     }
     func frame(
       _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
@@ -38,7 +38,7 @@ import Testing
     func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
   }
 
-  private func book(_ sample: String, limit: Int = 100_000) throws -> GroupBook {
+  private func book(_ sample: String, limit: Int = 100_000) throws -> GroupTable {
     let plans = [MadePlan.tjp()]
     let sink = Sink(plans, limit: limit)
     var options = EngineOptions(plans: plans)

@@ -3,7 +3,7 @@ import IMWire
 
 /// Exchanges by session, or by another group. At most so many groups get figures of their own; those of all others are counted
 /// together.
-package struct GroupBook: Sendable {
+package struct GroupTable: Sendable {
   /// Pairs of group and connection that are remembered, so that a connection counts once.
   private var maximumPairs: Int { limit * 10 }
 
@@ -19,7 +19,7 @@ package struct GroupBook: Sendable {
   /// Exchanges of the groups for which there was no room.
   package private(set) var others: GroupMetrics?
 
-  /// A book for at most `limit` groups.
+  /// A table for at most `limit` groups.
   package init(limit: Int = 100_000) { self.limit = limit }
 
   /// The places of groups in `groups`, the worst first, and of equal ones that which began first.
