@@ -6,6 +6,8 @@ package struct HeartbeatCounts: Sendable {
   /// Heartbeats, without copies; those answered, those whose time for an answer ran out, and those whose answer the capture
   /// may lack.
   package var sent: UInt64 = 0, answered: UInt64 = 0, missed: UInt64 = 0, unknown: UInt64 = 0
+  /// Heartbeats that ask for no answer.
+  package private(set) var unacknowledged: UInt64 = 0
   /// Times when none came for twice as long as usual.
   package var absent: UInt64 = 0
   /// Intervals between heartbeats of one connection, and their sum.
@@ -69,7 +71,8 @@ package struct HeartbeatCounts: Sendable {
       if let roundTrip = settlement.roundTrip { roundTrips.record(roundTrip) }
     case .unanswered, .damaged: missed += 1
     case .unknown: unknown += 1
-    case .pending, .unacknowledged: break
+    case .unacknowledged: unacknowledged += 1
+    case .pending: break
     }
   }
 
@@ -79,6 +82,7 @@ package struct HeartbeatCounts: Sendable {
     answered += other.answered - other.pings.answered
     missed += other.missed - other.pings.missed
     unknown += other.unknown
+    unacknowledged += other.unacknowledged
     roundTrips.add(other.roundTrips)
     spacing.add(other.spacing)
   }
@@ -89,6 +93,7 @@ package struct HeartbeatCounts: Sendable {
     answered += other.answered
     missed += other.missed
     unknown += other.unknown
+    unacknowledged += other.unacknowledged
     absent += other.absent
     intervals += other.intervals
     intervalSum &+= other.intervalSum

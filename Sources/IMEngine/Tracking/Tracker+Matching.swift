@@ -61,7 +61,7 @@ extension Tracker {
     if session.pointee.mayHaveOrphans(sequence) { adopt(new, record, flow, plan) }
   }
 
-  /// A message that asks for no answer: it is what it is at once, and counts among no units.
+  /// A message or a heartbeat that asks for no answer: it is what it is at once, and counts among no units.
   @inline(never)
   mutating func oneWay(
     _ record: UnsafePointer<FrameRecord>, _ flow: Ref<Flow>, _ note: inout FrameNote

@@ -209,6 +209,7 @@ struct Tracker: ~Copyable {
       oneWay(record, flow, &note)
     } else if kind.pointee.role == .heartbeat, !kind.pointee.flags.contains(.expectsAck) {
       // A sign of life, though it is never answered.
+      oneWay(record, flow, &note)
       heartbeat(record.pointee.timestamp, figures.pointer(flow.pointee.figures), flow, plan)
     }
     if plan.pointee.sequenceCounts, note.copy <= 1, kind.pointee.flags.contains(.numbered),

@@ -119,13 +119,19 @@ extension Catalogue {
   /// Heartbeats: what became of them is counted when it is decided, how they were spaced with the connection's end.
   private static let heartbeats: [Figure<ServerSnapshot>] = [
     beats("sent", .end, "heartbeats, without copies", FigureText(.heartbeats, "sent", nil, .always)) { $0.sent },
-    beats("answered", .fate, "heartbeats answered", FigureText(.heartbeats, "answered", nil, .always)) { $0.answered },
+    beats("answered", .fate, "heartbeats answered", FigureText(.heartbeats, "answered", nil, .always)) {
+      // Of heartbeats that ask for no answer, 0 answered would be no fault.
+      $0.unacknowledged > 0 && $0.unacknowledged == $0.sent ? nil : $0.answered
+    },
     beats(
       "missed", .fate, "heartbeats not answered in time", FigureText(.heartbeats, "missed"),
       FigureText(.also, "heartbeat unanswered", "heartbeats unanswered")
     ) { $0.missed },
     beats("unknown", .fate, "heartbeats whose answer the capture may lack", FigureText(.heartbeats, "unknown")) {
       $0.unknown
+    },
+    beats("unacknowledged", .fate, "heartbeats that ask for no answer", FigureText(.heartbeats, "ask for no answer")) {
+      $0.unacknowledged == 0 ? nil : $0.unacknowledged
     },
     beats(
       "absent", .end, "times none came for twice the usual interval",
@@ -170,12 +176,13 @@ extension Catalogue {
 
   private static func beats(
     _ name: String, _ moment: FigureMoment, _ help: String, _ text: FigureText..., metric: MetricName? = nil,
-    read: @escaping @Sendable (HeartbeatCounts) -> UInt64
+    read: @escaping @Sendable (HeartbeatCounts) -> UInt64?
   ) -> Figure<ServerSnapshot> {
     Row("heartbeats.\(name)", .count, moment, help, json: ["heartbeats.\(name)"], metric: metric, text: text) {
       server, _, _ in
       // Monitoring systems have a counter from the start.
-      server.series == nil && server.metrics.heartbeats.sent == 0 ? nil : .count(read(server.metrics.heartbeats))
+      server.series == nil && server.metrics.heartbeats.sent == 0
+        ? nil : read(server.metrics.heartbeats).map { .count($0) }
     }
   }
 
@@ -387,7 +394,7 @@ extension Catalogue {
     [
       beatFate("answered", [.acked, .ackedAfterRetry, .rejected]) { $0.answered },
       beatFate("missed", [.unanswered, .damaged]) { $0.missed }, beatFate("unknown", [.unknown]) { _ in 0 },
-      beatFate("pending", [.pending]) { $0.pending },
+      beatFate("pending", [.pending]) { $0.pending }, beatFate("unacknowledged", [.unacknowledged]) { _ in 0 },
       Row(
         "heartbeats.late", .count, .firstFate, "Heartbeats answered after they were counted as missed or unknown",
         metric: MetricName("imdump_heartbeats_late")
