@@ -112,7 +112,11 @@ import Testing
       if let beats = figures["heartbeats"] as? [String: Any] {
         let late = text.sum("imdump_heartbeats_late_total", own)
         func beat(_ fate: String) -> Int { text.sum("imdump_heartbeats_total", own.merging(["fate": fate]) { $1 }) }
-        #expect(beat("answered") + late == beats["answered"] as? Int)
+        let unacknowledged = beats["unacknowledged"] as? Int ?? 0
+        #expect(beat("unacknowledged") == unacknowledged)
+        // Where none asks for an answer, how many were answered is not said.
+        let isAnswered = beats["sent"] as? Int != unacknowledged
+        #expect(beats["answered"] as? Int == (isAnswered ? beat("answered") + late : nil))
         #expect(beat("missed") - late == beats["missed"] as? Int)
       }
       guard let all = figures["rtt_us"] as? [String: Any] else { continue }
