@@ -84,6 +84,21 @@ def weak_network():
     return world.run(110)
 
 
+def nat():
+    """A phone behind a NAT that forgets a silent connection within 6 minutes: a heartbeat a minute until the app is put to sleep."""
+    world = World(seed=29, near=31_000, far=9_000)
+    phone = world.phone("3B9ACA00-7E57-4C0D-9A1B-2F6D8E4C5A70", "192.0.2.41", 47310)
+    phone.heartbeat_seconds = 60
+    world.at(0, phone.connect)
+    for number in range(3):
+        world.at(5 + number * 100, phone.message, text("在吗 %d" % number))
+    world.at(290, setattr, phone, "heartbeat_seconds", 400)
+    # What is sent from here on passes the tap, and no translation behind it.
+    world.at(430, lambda: setattr(phone.connection, "unreachable", True))
+    world.at(760, setattr, phone, "heartbeat_seconds", 60)
+    return world.run(900)
+
+
 def damage():
     world = World(seed=11)
     server = world.server
@@ -222,5 +237,6 @@ ALL = {
     "tjp-clean-chat.pcap": clean_chat,
     "tjp-weak-network.pcap": weak_network,
     "tjp-damage.pcap": damage,
+    "tjp-nat.pcap": nat,
     "tjp-ipv6-vlan.pcapng": ipv6_vlan,
 }
