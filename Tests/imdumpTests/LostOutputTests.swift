@@ -76,6 +76,13 @@ import Testing
     #expect(fine.errors == "")
   }
 
+  /// A run without an alert has nothing to deliver, and nothing is wrong with it.
+  @Test func withoutAnAlertNothingIsLost() throws {
+    let clean = Samples.path("tjp-clean-chat.pcap")
+    let run = try Command.run(["-q", "-r", clean, "--rules", Self.rules, "--hook", "/bin/false"])
+    #expect(run.status == 0 && run.errors == "" && run.output == "")
+  }
+
   /// Nobody listens on the port of discard here.
   @Test(
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"), "curl is not installed"),

@@ -65,10 +65,11 @@ final class Deliverer {
     json.write(event, to: &lines)
     let text = lines.writer.text
     lines.writer.removeAll()
-    send(
+    let isTaken = send(
       DeliveryMessage(
         DeliveryMessage.alert, event.state.rawValue, event.fingerprint, text,
         DeliveryMessage.list(Self.environment(event, sensor)), AlertmanagerText.alert(event, sensor: sensor)))
+    if isTaken { handed += 1 }
   }
 
   /// Tells that no more alerts come, waits until those on their way are delivered or given up, and says what became of them;
@@ -112,23 +113,22 @@ final class Deliverer {
     return dropped == 0 && !isLost && (handed == 0 || isReported)
   }
 
-  private func send(_ message: DeliveryMessage) {
+  /// Whether the other process took the message; one that it did not is counted.
+  @discardableResult
+  private func send(_ message: DeliveryMessage) -> Bool {
     let bytes = message.bytes
     guard !isGone, bytes.count <= DeliveryMessage.maximumBytes else {
       dropped += 1
-      return
+      return false
     }
     while true {
-      if write(socket, bytes, bytes.count) == bytes.count {
-        handed += 1
-        return
-      }
+      if write(socket, bytes, bytes.count) == bytes.count { return true }
       if errno == EINTR { continue }
       dropped += 1
-      guard errno != EAGAIN else { return }
+      guard errno != EAGAIN else { return false }
       isGone = true
-      complain("delivery of alerts: \(systemText(errno)); alerts are told, but not delivered")
-      return
+      complain("delivery of alerts: \(systemText(errno)); alerts are printed, but not delivered")
+      return false
     }
   }
 
