@@ -16,6 +16,14 @@ package struct AlertEvent: Sendable {
     case released
   }
 
+  /// Why an alert is resolved though its value is not right again.
+  package enum Ending: Sendable {
+    /// Its connection is over.
+    case connection
+    /// The capture has ended: nobody looks any more.
+    case capture
+  }
+
   /// What the rule says.
   package var rule: AlertRule
   /// What is told.
@@ -28,6 +36,8 @@ package struct AlertEvent: Sendable {
   package var fingerprint: String
   /// How often this fingerprint has fired in this run, this time included.
   package var count: UInt64
+  /// The moment at which the episode began: the boundary at which it fired, or at which it was first held.
+  package var episode: Timestamp
   /// The value at this moment; `nil` where there is none: `absent`, or the connection is over.
   package var value: Double?
   /// Samples in the window; of them, those that count against.
@@ -46,8 +56,8 @@ package struct AlertEvent: Sendable {
   package var owner: String?
   /// The direction of the messages whose round trips it is about; `nil` where the metric is not of one direction.
   package var direction: Direction?
-  /// Whether it is resolved because its connection is over.
-  package var isOver = false
+  /// Why it is resolved, where that is not its value.
+  package var ending: Ending?
   /// Packets that the capture dropped, or holes that it left, as far as they were counted, for `held`.
   package var dropped: UInt64 = 0
   /// Alerts of this rule that were not told since the last one that was: the limit is 100 a minute.
@@ -57,8 +67,9 @@ package struct AlertEvent: Sendable {
   /// The connections that had samples in the windows that made it fire; only where evidence is collected.
   package var contributors: [ConnectionInfo] = []
 
-  /// The name of the episode: the same when it fires and when it is resolved.
-  package var id: String { "\(fingerprint)-\(count)" }
+  /// The name of the episode: the same when it fires and when it is resolved, in every run over the same packets, and of no
+  /// other episode: the fingerprint and the milliseconds since 1970 at which the episode began.
+  package var id: String { "\(fingerprint)-\(episode.microseconds / 1_000)" }
 
   /// The fingerprint of a rule and what it is about.
   static func fingerprint(

@@ -200,6 +200,7 @@ extension AlertMonitor {
     case .fired(let since):
       figures.fired += 1
       series.count += 1
+      series.episode = boundary
       series.isMuted = !mayTell(index, at: boundary)
       guard !series.isMuted else { return }
       tell(event(index, series, .firing, reading, at: boundary, since: since))
@@ -207,8 +208,24 @@ extension AlertMonitor {
       figures.resolved += 1
       guard !series.isMuted else { return }
       var event = event(index, series, .resolved, reading, at: boundary, since: since)
-      event.isOver = verdict == .over
+      event.ending = verdict == .over ? .connection : nil
       tell(event)
+    }
+  }
+
+  /// Resolves what fires, because nobody looks any more: a live capture has ended. After `finish`.
+  package func end() {
+    for index in watches.indices {
+      for series in watches[index].series.values.sorted(by: { $0.number < $1.number }) where series.state.isFiring {
+        let now = max(clock, watches[index].next.advanced(by: -watches[index].rule.step))
+        let reading = series.read(watches[index].rule, at: now) { open.contains($0) }
+        guard case .resolved(let since) = series.state.take(.over, at: now) else { continue }
+        figures.resolved += 1
+        guard !series.isMuted else { continue }
+        var event = event(index, series, .resolved, reading, at: now, since: since)
+        event.ending = .capture
+        tell(event)
+      }
     }
   }
 
@@ -237,6 +254,7 @@ extension AlertMonitor {
   ) {
     guard !series.isHeldTold else { return }
     series.isHeldTold = true
+    series.episode = boundary
     figures.held += 1
     guard mayTell(index, at: boundary) else { return }
     var event = event(index, series, .held, reading, at: boundary, since: boundary)
@@ -273,7 +291,7 @@ extension AlertMonitor {
       fingerprint: AlertEvent.fingerprint(
         rule, profile: profile, server: subject.server, client: subject.connection?.client,
         owner: subject.owner, direction: subject.direction),
-      count: max(1, series.count))
+      count: max(1, series.count), episode: series.episode ?? boundary)
     event.value = reading.value
     event.samples = reading.counts.samples
     event.affected = reading.counts.affected

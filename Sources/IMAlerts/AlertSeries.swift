@@ -44,6 +44,8 @@ final class AlertSeries {
   var isHeldTold = false
   /// How often it has fired.
   var count: UInt64 = 0
+  /// The moment at which it fired last, or at which it was held.
+  var episode: Timestamp?
   /// The messages that wait for an answer, in the order in which they were sent; for `unacked_age` only.
   @exclusivity(unchecked) var open: [(id: UInt32, at: Timestamp, connection: ConnectionInfo)] = []
   /// The connections with samples, and when the last one came; only where evidence is wanted.

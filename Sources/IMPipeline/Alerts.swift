@@ -13,6 +13,8 @@ package struct AlertOptions: Equatable, Sendable {
   package var rules: String?
   /// The folder for captures of the packets behind each alert.
   package var evidence: String?
+  /// How many bytes the captures in that folder may have.
+  package var evidenceLimit: Int64 = 1 << 30
   /// A program and its arguments, run for each alert.
   package var hook: [String] = []
   /// Addresses that each alert is posted to.
@@ -52,7 +54,9 @@ final class Alerts: Companion {
     if run.owners == nil, let rule = file.rules.first(where: { $0.scope == .owner }) {
       throw UsageError(message: "rule \(rule.name): the scope owner is known of this host's sockets, live only")
     }
-    let evidence = try options.evidence.map { folder throws(UsageError) in try Evidence(folder: folder) }
+    let evidence = try options.evidence.map { folder throws(UsageError) in
+      try Evidence(folder: folder, maximumBytes: options.evidenceLimit)
+    }
     let sensor = place.choices.sensor ?? (run.input.interface != nil ? hostName() : nil)
     let deliverer =
       options.isDelivered
@@ -118,6 +122,8 @@ final class Alerts: Companion {
   /// The last evaluation.
   func finish(_ driver: Driver) {
     monitor.finish(at: driver.engine.totals.lastAt)
+    // What fires when nobody looks any more would fire for ever at whoever is told of its end.
+    if isLive { monitor.end() }
     evidence?.write()
   }
 
@@ -133,6 +139,11 @@ final class Alerts: Companion {
     if figures.held > 0 {
       complain(
         "\(count(figures.held, "alert")) held, because of what the capture lacks: whether they are true is not known")
+    }
+    if let refused = evidence?.refused, refused > 0 {
+      complain(
+        "\(count(UInt64(refused), "alert")) without evidence: the folder has what --evidence-max lets it; move captures away"
+      )
     }
     if figures.suppressed > 0 { complain("\(count(figures.suppressed, "alert")) not told: a rule tells 100 a minute") }
     if figures.refused + figures.evicted > 0 {

@@ -8,7 +8,7 @@ import IMWire
 
 /// Keeps the packets of late, and writes those behind an alert to a capture of their own: `--evidence`.
 ///
-/// A capture is named after the alert, `RULE-FINGERPRINT-COUNT.pcap`, and has every packet of the connections that had
+/// A capture is named after the alert, `RULE-FINGERPRINT-TIME.pcap`, and has every packet of the connections that had
 /// samples in the rule's windows, up to the moment at which it fired, and the packet that showed that the moment had come.
 /// imdump fires the same alert over it again. Packets are kept in memory up to a limit; what is older is not in the capture.
 final class Evidence {
@@ -43,9 +43,18 @@ final class Evidence {
   /// Whether a capture could not be written, and no more are.
   private(set) var hasFailed = false
   private var fileCount = 0
+  /// Bytes of captures of alerts in the folder, and how many there may be; what is there already counts.
+  private var folderBytes: Int64 = 0
+  private let maximumBytes: Int64
+  /// Captures that were not written, because the folder is full.
+  private(set) var refused = 0
+  /// Names of captures that are there; none is written over.
+  private var taken: Set<String> = []
 
-  /// Evidence in the folder at `path`, which is made where there is none.
-  init(folder path: String) throws(UsageError) {
+  /// Evidence in the folder at `path`, which is made where there is none, as long as the captures in it have no more than
+  /// `maximumBytes`.
+  init(folder path: String, maximumBytes: Int64) throws(UsageError) {
+    self.maximumBytes = maximumBytes
     isMade = mkdir(path, 0o755) == 0
     if !isMade, errno != EEXIST {
       throw UsageError(message: "--evidence \(path): \(systemText(errno))")
@@ -53,6 +62,13 @@ final class Evidence {
     folder = imdump_open_folder(path)
     guard folder >= 0 else { throw UsageError(message: "--evidence \(path): \(systemText(-folder))") }
     self.path = path
+    // What other runs have left.
+    for name in names(in: path) where name.hasSuffix(".pcap") {
+      var status = stat()
+      guard lstat("\(path)/\(name)", &status) == 0 else { continue }
+      taken.insert(name)
+      folderBytes += Int64(status.st_size)
+    }
   }
 
   deinit { close(folder) }
@@ -102,8 +118,17 @@ final class Evidence {
     guard event.state == .firing, !event.contributors.isEmpty, !hasFailed, fileCount < Self.maximumFiles else {
       return
     }
+    guard folderBytes < maximumBytes else {
+      refused += 1
+      return
+    }
     fileCount += 1
-    let name = "\(event.rule.name)-\(event.id).pcap"
+    let stem = "\(event.rule.name)-\(event.id)"
+    var name = "\(stem).pcap", copy = 1
+    while !taken.insert(name).inserted {
+      copy += 1
+      name = "\(stem).\(copy).pcap"
+    }
     event.evidence = name
     wanted.append(Wanted(name: name, connections: event.contributors, end: event.at.advanced(by: event.rule.lag)))
   }
@@ -149,6 +174,7 @@ final class Evidence {
         if writer == nil { writer = try begin(evidence.name, record.linkType) }
         linkType = record.linkType
         try writer?.write(record, bytes.span.bytes)
+        folderBytes += 16 + Int64(record.capturedLength)
         if isBehind {
           isOver = true
           break
@@ -163,7 +189,7 @@ final class Evidence {
 
   private func begin(_ name: String, _ linkType: UInt16) throws(CaptureError) -> CaptureWriter {
     let whole = "\(path)/\(name)"
-    let descriptor = imdump_open_at(folder, name, O_WRONLY | O_CREAT | O_APPEND | O_TRUNC, 0o640)
+    let descriptor = imdump_open_at(folder, name, O_WRONLY | O_CREAT | O_APPEND | O_EXCL, 0o640)
     guard descriptor >= 0 else {
       throw CaptureError(.ioError, whole, "create: \(systemText(-descriptor))", errno: -descriptor)
     }

@@ -72,6 +72,10 @@ extension AlertOptions: OptionGroup {
       .value(
         "--evidence <folder>", \.evidence, "Write the packets behind each alert to a capture in this folder."),
       .custom(
+        "--evidence-max <size>",
+        "Write no more evidence once its folder has captures of this size, such as 500M; 1G by default."
+      ) { options, word throws(ValueError) in options.evidenceLimit = Int64(clamping: try fileSize(word)) },
+      .custom(
         "--hook <command>",
         "Run this program for each alert, with JSON on its standard input; arguments are split at blanks."
       ) { options, word in options.hook = word.split(separator: " ").map(String.init) },

@@ -44,7 +44,7 @@ import Testing
 
   static func run(
     _ rules: [AlertRule], _ packets: [TimedPacket], limits: AlertLimits = AlertLimits(),
-    then: (AlertMonitor) -> Void = { _ in }
+    then: (AlertMonitor) -> Void = { _ in }, last: (AlertMonitor) -> Void = { _ in }
   ) -> Outcome {
     final class Collector { var events: [AlertEvent] = [] }
     let collector = Collector()
@@ -58,6 +58,7 @@ import Testing
     then(monitor)
     engine.finish()
     monitor.finish(at: engine.totals.lastAt)
+    last(monitor)
     return Outcome(events: collector.events, figures: monitor.figures)
   }
 
@@ -66,6 +67,39 @@ import Testing
     let times = Array(stride(from: Int64(100), to: 20_000, by: 1_000)) + [60_100, 61_100]
     // The last message before comes at 19.1 s: ten seconds without one are over at 30, five more at 35.
     #expect(Self.run([rule], Self.talk(1, times)).told == ["firing@35", "resolved@61"])
+  }
+
+  /// What still fires when a live capture ends is resolved once, with that as its reason, under the name under which it fired.
+  @Test func theEndOfACaptureResolvesWhatFires() throws {
+    let rule = try Self.rule("metric: messages, window: 10s, op: absent, for: 5s")
+    let times = Array(stride(from: Int64(100), to: 20_000, by: 1_000))
+    // A connection on which nothing is said shows that time goes on.
+    var other = ConversationBuilder(client: Endpoint(address: IPAddress(v4: 1), port: 1), server: Self.server)
+    other.open(at: Self.at(41_000))
+    let silent = Self.run(
+      [rule], Self.talk(1, times) + other.packets,
+      last: { monitor in
+        monitor.end()
+        monitor.end()
+      })
+    #expect(silent.figures.fired == silent.figures.resolved && silent.figures.fired > 0)
+    let (first, end) = (try #require(silent.events.first), try #require(silent.events.last))
+    #expect(end.state == .resolved && end.ending == .capture)
+    #expect(end.id == first.id && end.since == first.since && end.at >= first.at)
+  }
+
+  /// Two episodes of one alert have two names, and a run that sees the second one only has the same name for it.
+  @Test func anEpisodeHasTheSameNameInEveryRun() throws {
+    let rule = try Self.rule("metric: loss, window: 6s, op: '>', threshold: 0.5, min_samples: 1")
+    let talk: (UInt16, Int64) -> [TimedPacket] = { Self.talk($0, [$1, $1 + 1_000], lost: [$1, $1 + 1_000]) }
+    let answered = Self.talk(3, Array(stride(from: Int64(60_000), to: 100_000, by: 500)))
+    let later = Self.talk(4, [180_000, 181_000])
+    let both = Self.run([rule], talk(1, 0) + answered + talk(2, 120_000) + later).events.filter { $0.state == .firing }
+    let second = Self.run([rule], talk(2, 120_000) + later).events.filter { $0.state == .firing }
+    #expect(both.count == 2 && second.count == 1)
+    #expect(both[0].id != both[1].id && both[0].fingerprint == both[1].fingerprint)
+    #expect(both[1].id == second[0].id)
+    #expect(second[0].id == "\(second[0].fingerprint)-\(second[0].at.microseconds / 1_000)")
   }
 
   @Test func aProfileThatIsNamedNeedsNoFirstMessage() throws {

@@ -179,6 +179,29 @@ import Testing
     }
   }
 
+  /// A second run writes its evidence beside the first one's; a full folder is said, and nothing in it changes.
+  @Test func evidenceIsNeverOverwritten() throws {
+    try Self.scratch { folder in
+      let path = try Self.write(Self.all, folder), evidence = folder.appending(path: "evidence")
+      let words = ["check", "Samples/tjp-weak-network.pcap", "--rules", path, "--json", "--evidence", evidence.path]
+      func files() throws -> [String: Data] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: evidence.path)
+        return try Dictionary(
+          uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: evidence.appending(path: $0))) })
+      }
+      let named = try Self.objects(Command.run(words).output).compactMap { $0["evidence"] as? String }
+      let first = try files()
+      #expect(!named.isEmpty && Set(named) == Set(first.keys))
+      let again = try Self.objects(Command.run(words).output).compactMap { $0["evidence"] as? String }
+      let both = try files()
+      #expect(again == named.map { $0.replacing(".pcap", with: ".2.pcap") } && both.count == 2 * first.count)
+      for (name, bytes) in first { #expect(both[name] == bytes, "\(name)") }
+      let full = try Command.run(words + ["--evidence-max", "1k"])
+      #expect(try files() == both && !full.output.contains("evidence"))
+      #expect(full.errors.contains("\(named.count) alerts without evidence"))
+    }
+  }
+
   @Test(arguments: ["text", "json", "ecs"])
   func aCaptureGivesTheSameBytesEveryTime(_ format: String) throws {
     try Self.scratch { folder in

@@ -16,7 +16,11 @@ extension AlertEvent {
     let name = rule.metricName(direction)
     switch state {
     case .resolved:
-      if isOver { return "the connection is over: \(subject)" }
+      switch ending {
+      case .connection: return "the connection is over: \(subject)"
+      case .capture: return "the capture has ended, with \(name) \(valueText) on \(subject)"
+      case nil: break
+      }
       guard rule.comparison != .absent else { return "\(name) are back on \(subject)" }
       return "\(name) \(valueText) \(rule.comparison.opposite) \(amount(rule.clear)) on \(subject)"
     case .firing:
