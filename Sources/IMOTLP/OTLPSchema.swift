@@ -6,8 +6,6 @@ package enum OTLPSchema {
     case text
     /// Bytes, hexadecimal in JSON: ids of traces and spans.
     case id
-    /// Bytes, in Base64 in JSON.
-    case base64
     /// `true` or `false`.
     case flag
     /// A variable-length number; a string of digits, or a number, in JSON.
@@ -64,7 +62,8 @@ package enum OTLPSchema {
     }
   }
 
-  /// The fields of a message that imdump writes, and those that others write in its place; exemplars are left out.
+  /// The fields of a message that imdump writes, and those that others write in its place; exemplars and values of bytes are left
+  /// out.
   package static func fields(_ message: Message) -> [Field] {
     switch message {
     case .logs: logs
@@ -127,7 +126,6 @@ package enum OTLPSchema {
   private static let value = [
     Field("stringValue", 1, .text), Field("intValue", 3, .number), Field("doubleValue", 4, .double),
     Field("boolValue", 2, .flag), Field("arrayValue", 5, .message(.list)), Field("kvlistValue", 6, .message(.map)),
-    Field("bytesValue", 7, .base64),
   ]
   private static let list = [Field("values", 1, .messages(.value))]
   private static let map = [Field("values", 1, .messages(.attribute))]

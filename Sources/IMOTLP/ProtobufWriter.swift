@@ -9,9 +9,6 @@ package struct ProtobufWriter: Sendable {
   /// Nothing.
   package init() {}
 
-  /// Forgets what was written, and keeps the memory.
-  package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
-
   private mutating func varint(_ value: UInt64) {
     var rest = value
     while rest >= 0x80 {
@@ -34,6 +31,12 @@ package struct ProtobufWriter: Sendable {
   package mutating func fixed(_ field: Int, _ value: UInt64) {
     tag(field, 1)
     word(value)
+  }
+
+  /// A field of four bytes: `fixed32`.
+  package mutating func fixed32(_ field: Int, _ value: UInt32) {
+    tag(field, 5)
+    withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
   }
 
   /// Eight bytes without a tag, as packed fields have them.

@@ -56,6 +56,10 @@ final class Documents: Companion {
   private let opener: FileOpener?
   private let run: Run
   private let begun: Double?
+  /// Whether telemetry is written, the seconds that it may wait for more of it, and when it was written last.
+  private let isTelemetry: Bool
+  private static let flushTime = 1.0
+  private var flushedAt = 0.0
 
   static func openerOption(_ run: Run, _ choices: RunChoices) -> String? {
     choices.documents?.log == nil ? nil : "--log-dir"
@@ -69,6 +73,7 @@ final class Documents: Companion {
     opener = place.opener
     let isLive = run.input.interface != nil
     begun = isLive ? LiveWatch.clock() : nil
+    isTelemetry = options.otlp != nil
     var ecs = ECSOptions()
     // Who chooses messages, or fields of them, wants their documents.
     let isChosen = options.filter != nil || !options.fields.isEmpty
@@ -158,6 +163,10 @@ final class Documents: Companion {
     guard begun != nil else { return }
     sink.figures = figures(driver)
     sink.advance(to: .wallClock)
+    // A line of telemetry has many records, so that what is the same in all of them is written once.
+    let now = LiveWatch.clock()
+    guard !isTelemetry || now - flushedAt >= Self.flushTime else { return }
+    flushedAt = now
     sink.flush()
   }
 
