@@ -12,7 +12,8 @@ private indirect enum Wire: Equatable {
     func varint() throws -> UInt64 {
       var (value, shift): (UInt64, UInt64) = (0, 0)
       while true {
-        let byte = try #require(rest.popFirst())
+        let first = rest.popFirst()
+        let byte = try #require(first)
         value |= UInt64(byte & 0x7f) << shift
         if byte < 0x80 { return value }
         shift += 7
@@ -122,16 +123,19 @@ struct OTLPRequestTests {
       batch.add(Array(text.utf8)[...], file: 0, start: at, end: at + UInt64(text.utf8.count) + 1)
       at += UInt64(text.utf8.count) + 1
     }
-    let logs = try #require(batch.request(limit: 1 << 20))
+    let request = batch.request(limit: 1 << 20)
+    let logs = try #require(request)
     #expect(logs.signal == .logs)
     #expect(logs.records == 2)
     #expect(try Wire.fields(logs.body).count == 2)
     batch.storeSent()
     // The line that is no request waits for the one before it.
     #expect(batch.sentTo[0] == UInt64(line("a.a").utf8.count) + 1)
-    #expect(batch.request(limit: 1 << 20)?.signal == .traces)
+    let traces = batch.request(limit: 1 << 20)
+    #expect(traces?.signal == .traces)
     batch.storeSent()
-    #expect(batch.request(limit: 1 << 20) == nil)
+    let none = batch.request(limit: 1 << 20)
+    #expect(none == nil)
     #expect(batch.isDone)
     #expect(batch.refused(after: { _ in 0 }).count == 1)
   }
