@@ -130,7 +130,8 @@ let package = Package(
       [
         "IMCapture", "IMEngine", "IMTLS", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics",
         "IMFilter",
-        "IMAlerts", "IMOutput", "IMOTLP", "IMDocuments", "IMShip", "IMStore", "IMReport", "IMBrowser", "IMTerminal", "IMOwners",
+        "IMAlerts", "IMOutput", "IMOTLP", "IMDocuments", "IMShip", "IMStore", "IMReport", "IMBrowser", "IMTerminal",
+        "IMOwners",
         "IMYAML",
         "IMWire", "CSandbox",
       ], isCold: true),
@@ -140,7 +141,8 @@ let package = Package(
     .executableTarget(
       name: "imdump",
       dependencies: [
-        "IMPipeline", "IMShip", "IMBrowser", "IMReport", "IMOTLP", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire",
+        "IMPipeline", "IMShip", "IMBrowser", "IMReport", "IMOTLP", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine",
+        "IMWire",
         "IMCommandLine",
       ],
       swiftSettings: settings + checked + small),

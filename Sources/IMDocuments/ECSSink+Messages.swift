@@ -147,7 +147,8 @@ extension ECSSink {
   private func trace(
     _ exchange: Exchange, _ entry: ExchangeBook.Entry, _ record: ConnectionBook.Record, _ otlp: OTLPWriter
   ) {
-    guard otlp.options.signals.contains(.traces), !exchange.flags.contains(.late), exchange.fate != .unacknowledged else {
+    guard otlp.options.signals.contains(.traces), !exchange.flags.contains(.late), exchange.fate != .unacknowledged
+    else {
       return
     }
     switch otlp.options.spans {

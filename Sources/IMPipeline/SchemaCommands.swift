@@ -90,7 +90,9 @@ package func writeTemplates(
   if mkdir(path, 0o755) != 0, errno != EEXIST { return fail(path) }
   var names = ""
   let target: IndexTemplates.Engine = engine == .opensearch ? .opensearch : .elasticsearch
-  for (name, text) in IndexTemplates.files(fields.all.filter { !$0.datasets.isEmpty }, for: target, isTimeSeries: isTimeSeries) {
+  for (name, text) in IndexTemplates.files(
+    fields.all.filter { !$0.datasets.isEmpty }, for: target, isTimeSeries: isTimeSeries)
+  {
     let whole = path.hasSuffix("/") ? path + name : "\(path)/\(name)"
     let descriptor: Int32
     do throws(CaptureError) { descriptor = try OutputFile.open(whole, mode: 0o644) } catch {

@@ -210,7 +210,8 @@ package struct CurlResponse: Equatable, Sendable {
     switch status {
     case 200..<300: return exitStatus == 0 ? .done : .later("the answer broke off (curl: \(exitStatus))")
     case 401, 403:
-      return .denied("\(status): the receiver wants a valid key or user: --headers, --api-key-file, or --user: \(start)")
+      return .denied(
+        "\(status): the receiver wants a valid key or user: --headers, --api-key-file, or --user: \(start)")
     case 404, 405:
       return .denied("\(status): no OpenTelemetry is taken there; --to is the address in front of /v1/logs")
     case 407, 413, 300..<400: return verdict

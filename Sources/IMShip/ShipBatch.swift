@@ -130,7 +130,8 @@ package struct ShipBatch: Sendable {
       let line = entries[index].line
       guard result == nil || sent.count < count && size + line.count <= limit else { break }
       guard let request = OTLPRequest(bytes, line) else {
-        refuse(index, status: 0, type: "imdump", reason: "no request of OpenTelemetry's logs, metrics or traces in JSON")
+        refuse(
+          index, status: 0, type: "imdump", reason: "no request of OpenTelemetry's logs, metrics or traces in JSON")
         continue
       }
       entries[index].records = request.recordCount

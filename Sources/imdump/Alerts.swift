@@ -33,7 +33,8 @@ struct Check: Subcommand {
   func perform() throws(UsageError) -> ExitStatus {
     guard alerts.rules != nil else { throw UsageError(message: "give a file of rules with --rules") }
     return try runCheck(
-      input: source.files(), decode: decode, report: speech.report, alerts: alerts, format: isJSON ? .json : OutputFormat(rawValue: format.rawValue) ?? .text,
+      input: source.files(), decode: decode, report: speech.report, alerts: alerts,
+      format: isJSON ? .json : OutputFormat(rawValue: format.rawValue) ?? .text,
       documents: documents, style: speech.spoken(style))
   }
 }

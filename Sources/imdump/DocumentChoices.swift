@@ -19,7 +19,8 @@ struct DocumentChoices: OptionGroup {
     [
       .value(
         "--message-log <which>", \.documents.messageLog,
-        "Which messages get a document or a log record: off, errors, sample=1/N or all; off by default, errors with otlp."),
+        "Which messages get a document or a log record: off, errors, sample=1/N or all; off by default, errors with otlp."
+      ),
       .list(
         "--log-field <name>", \.documents.fields,
         "Write this named field, such as mqtt.topic, into message documents. Repeatable.",
@@ -45,7 +46,8 @@ struct DocumentChoices: OptionGroup {
         "Which exchanges become spans: errors, sample=1/N or all; errors by default."),
       .value(
         "--otlp-temporality <kind>", \.otlp.temporality,
-        "What metric points count: delta, since the point before, or cumulative, since the run began; delta by default."),
+        "What metric points count: delta, since the point before, or cumulative, since the run began; delta by default."
+      ),
       .custom(
         "--log-size <size>",
         "Start a new --log-dir file before one exceeds this many MB; suffix k, M or G for KiB, MiB or GiB. 100M by default."
@@ -80,14 +82,16 @@ struct DocumentChoices: OptionGroup {
     guard folder != nil || fileFormat == nil else {
       throw UsageError(message: "--log-format is about the files of --log-dir, and there is none")
     }
-    guard folder == nil || fileFormat == nil || format != .ecs && format != .otlp || fileFormat?.rawValue == format.rawValue
+    guard
+      folder == nil || fileFormat == nil || format != .ecs && format != .otlp || fileFormat?.rawValue == format.rawValue
     else {
       throw UsageError(
         message: "--format \(format.rawValue) and --log-format \(fileFormat?.rawValue ?? "") write two forms; give one")
     }
     let isOTLP = format == .otlp || fileFormat == .otlp
     guard isOTLP || telemetry == nil else {
-      throw UsageError(message: "--otlp-signals, --otlp-spans and --otlp-temporality are about --format otlp or --log-format otlp")
+      throw UsageError(
+        message: "--otlp-signals, --otlp-spans and --otlp-temporality are about --format otlp or --log-format otlp")
     }
     var options = documents
     if isOTLP {

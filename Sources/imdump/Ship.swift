@@ -26,7 +26,8 @@ struct Ship: Subcommand {
     [
       .value(
         "--to <url>", \.options.address,
-        "The engine's address, such as https://es.example:9200; for files of --log-format otlp a receiver's, otlp+https://..."),
+        "The engine's address, such as https://es.example:9200; for files of --log-format otlp a receiver's, otlp+https://..."
+      ),
       .value(
         "--headers <file>", \.options.headersFile,
         "Send the headers in this file with each request, one per line; only its user may read it."),

@@ -64,7 +64,11 @@ extension OTLPWriter {
         name, isWhole, text in
         out.literal(",{\"key\":\"imdump.conn.")
         out.text(name)
-        if isWhole { out.literal("\",\"value\":{\"intValue\":\"") } else { out.literal("\",\"value\":{\"doubleValue\":") }
+        if isWhole {
+          out.literal("\",\"value\":{\"intValue\":\"")
+        } else {
+          out.literal("\",\"value\":{\"doubleValue\":")
+        }
         out.raw(text)
         if isWhole { out.literal("\"}}") } else { out.literal("}}") }
       }

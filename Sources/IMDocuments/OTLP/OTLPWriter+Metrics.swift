@@ -43,7 +43,8 @@ struct OTLPPoints: ~Copyable {
 extension OTLPWriter {
   /// Adds the points of one server and one period.
   func summary(
-    _ index: UInt32, _ key: EndpointKey, _ metrics: borrowing PeriodMetrics, _ period: Period, _ points: inout OTLPPoints
+    _ index: UInt32, _ key: EndpointKey, _ metrics: borrowing PeriodMetrics, _ period: Period,
+    _ points: inout OTLPPoints
   ) {
     let isDelta = options.temporality == .delta
     let start = isDelta ? period.start : self.metrics.begunAt ?? period.start
@@ -65,7 +66,11 @@ extension OTLPWriter {
     for place in series.indices { values[place] = series[place].read(metrics) }
     if !isDelta {
       values = self.metrics.change(index) { server in
-        if server.told.isEmpty { server.told = values } else { for i in values.indices { server.told[i] &+= values[i] } }
+        if server.told.isEmpty {
+          server.told = values
+        } else {
+          for i in values.indices { server.told[i] &+= values[i] }
+        }
         return server.told
       }
     }
@@ -166,7 +171,8 @@ extension OTLPWriter {
     }
     points.take(OTLPPoints.trips) { bytes in
       lines.write(.metrics) { out in
-        out.literal("{\"name\":\"imdump.rtt.duration\",\"unit\":\"s\",\"exponentialHistogram\":{\"aggregationTemporality\":")
+        out.literal(
+          "{\"name\":\"imdump.rtt.duration\",\"unit\":\"s\",\"exponentialHistogram\":{\"aggregationTemporality\":")
         out.number(temporality)
         out.literal(",\"dataPoints\":[")
         out.raw(bytes)

@@ -117,7 +117,8 @@ final class ShipFiles {
         "\(shown(path)) holds OpenTelemetry's JSON, and --to is for ECS documents; otlp+https://... takes it")
     case (.ecs, .otlp):
       throw ShipError(
-        .usage, "\(shown(path)) holds ECS documents, and --to otlp+... is for OpenTelemetry's JSON; https://... takes them")
+        .usage,
+        "\(shown(path)) holds ECS documents, and --to otlp+... is for OpenTelemetry's JSON; https://... takes them")
     default: break
     }
     let identity = FileIdentity(inode: inode, first: ShipState.hash(head[..<end]))
