@@ -65,6 +65,8 @@ final class ShipRun {
     defer { progress.end() }
     counters.totals = store.state.totals
     let refusedBefore = counters.totals.refused
+    // Files of the other form are refused before anything is asked or put.
+    try ShipFiles(options.paths, form: options.form).scan(ShipState())
     if options.form == .ecs, try !meetEngine() { return .interrupted }
     while !stopping.stop.isStopped {
       try files.scan(store.state)
