@@ -105,6 +105,8 @@ package struct Frame: BitwiseCopyable {
   package var timestamp = Timestamp(nanoseconds: 0)
   /// That packet's number in the capture.
   package var number: UInt64 = 0
+  /// That packet's TCP acknowledgment number, for frames of the general reader; 0 where it is not known.
+  var acknowledged: UInt32 = 0
   /// Offset in its stream of the header's first byte.
   package var streamOffset: UInt64 = 0
   /// Where the header begins in the bytes that were read.

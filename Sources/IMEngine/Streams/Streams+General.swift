@@ -20,6 +20,7 @@ extension Streams {
         absorbBeats(bytes, &extent, end)
         frame.pointee.timestamp = stretch.timestamp
         frame.pointee.number = stretch.number
+        frame.pointee.acknowledged = stretch.acknowledged
         frame.pointee.streamOffset = base &+ UInt64(position - stretch.offset)
         if needs.contains(.stretches) {
           tell(

@@ -316,6 +316,7 @@ extension Streams {
   mutating func locate(_ side: FlowSide, _ rest: Ref<StreamRest>, _ last: StreamRest.Mark) -> Bool {
     frame.pointee.timestamp = last.timestamp
     frame.pointee.number = last.number
+    frame.pointee.acknowledged = last.acknowledged
     let isCarried = side.half.pointee.flags.contains(.carried)
     frame.pointee.streamOffset =
       isCarried ? wireOffset(side, rest.pointee.streamOffset) : rest.pointee.streamOffset

@@ -30,7 +30,7 @@ struct FrameRecord: BitwiseCopyable {
     static let refuses = Facts(rawValue: 16)
     /// `acknowledged` holds a number.
     static let hasAcknowledged = Facts(rawValue: 32)
-    /// It was read when its packet came, so that `acknowledged` is what that packet says. Known of answers in order alone.
+    /// `acknowledged` is what its packet says. Known of answers in order alone.
     static let isCurrent = Facts(rawValue: 64)
   }
 
@@ -123,6 +123,10 @@ struct FrameRecord: BitwiseCopyable {
     let peer = side.peer.half
     acknowledged = peer.pointee.acknowledged
     if peer.pointee.flags.contains(.acknowledged) { facts.insert(.hasAcknowledged) }
+    if plan.pointee.general != nil, kind.pointee.flags.contains(.unnumbered), frame.pointee.acknowledged != 0 {
+      acknowledged = frame.pointee.acknowledged
+      facts.formUnion([.hasAcknowledged, .isCurrent])
+    }
   }
 
   /// The number of all frames of a type on one connection, where they carry none: their answers are their connection's.
