@@ -31,6 +31,8 @@ struct Streams: ~Copyable {
   var scratch = FrameScratch()
   /// What the paths of a content lead to, in the frame in hand.
   let contents = ContentValues()
+  /// Numbers of frames that are not on the wire.
+  var counters = ImplicitCounters()
   /// The second of the last frame.
   var second = Second(Timestamp(nanoseconds: 0))
   /// What directions hold of frames that are not whole yet.
