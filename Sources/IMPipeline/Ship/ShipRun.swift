@@ -233,7 +233,7 @@ final class ShipRun {
             "the engine has no room for some documents", response.retryAfter,
             share: Double(change.later) / Double(max(1, batch.sentCount)))
         }
-        if count < .max, change.later == 0 { count *= 2 }
+        if change.later == 0 { count = Self.twice(count) }
       case .later(let text): again(text, response.retryAfter)
       case .denied(let text): try denied(text)
       case .tooLarge:
@@ -255,6 +255,9 @@ final class ShipRun {
     }
     try save()
   }
+
+  /// Twice as many, up to the greatest number.
+  private static func twice(_ count: Int) -> Int { count > .max / 2 ? .max : count * 2 }
 
   /// Sends the lines of the batch to a receiver of OTLP, until each is taken or refused, or the end is asked for.
   private func sendTelemetry() throws(ShipError) {
@@ -283,7 +286,7 @@ final class ShipRun {
         }
         try save()
         schedule.succeed()
-        if count < .max { count *= 2 }
+        count = Self.twice(count)
       case .later(let text): again(text, response.retryAfter)
       case .denied(let text): try denied(text)
       case .tooLarge:
