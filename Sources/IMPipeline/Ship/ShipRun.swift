@@ -207,14 +207,8 @@ final class ShipRun {
     var count = Int.max
     while !batch.isDone, !stopping.stop.isStopped {
       let body = batch.body(limit: limit + (limit >> 2), count: count)
-      guard let compressed = gzip.compressed(body) else {
-        throw ShipError(.failure, "there is no memory to compress a request")
-      }
-      var request = CurlRequest("POST", base + "/_bulk?filter_path=errors,items.*.status,items.*.error")
-      request.contentType = "application/x-ndjson"
-      request.isCompressed = true
-      let response = curl.make(request, body: compressed)
-      counters.sentBytes += UInt64(compressed.count)
+      let response = try post(
+        "/_bulk?filter_path=errors,items.*.status,items.*.error", body, type: "application/x-ndjson")
       switch response.verdict {
       case .done:
         guard let answer = BulkAnswer(response.body), let change = batch.apply(answer) else {
@@ -256,6 +250,19 @@ final class ShipRun {
     try save()
   }
 
+  /// Sends a compressed body to a path of the address, and gives the answer.
+  private func post(_ path: String, _ body: [UInt8], type: String) throws(ShipError) -> CurlResponse {
+    guard let compressed = gzip.compressed(body) else {
+      throw ShipError(.failure, "there is no memory to compress a request")
+    }
+    var request = CurlRequest("POST", base + path)
+    request.contentType = type
+    request.isCompressed = true
+    let response = curl.make(request, body: compressed)
+    counters.sentBytes += UInt64(compressed.count)
+    return response
+  }
+
   /// Twice as many, up to the greatest number.
   private static func twice(_ count: Int) -> Int { count > .max / 2 ? .max : count * 2 }
 
@@ -263,14 +270,7 @@ final class ShipRun {
   private func sendTelemetry() throws(ShipError) {
     var count = Int.max
     while !stopping.stop.isStopped, let part = batch.request(limit: 1 << 20, count: count) {
-      guard let compressed = gzip.compressed(part.body) else {
-        throw ShipError(.failure, "there is no memory to compress a request")
-      }
-      var request = CurlRequest("POST", "\(base)/v1/\(part.signal.name)")
-      request.contentType = "application/x-protobuf"
-      request.isCompressed = true
-      let response = curl.make(request, body: compressed)
-      counters.sentBytes += UInt64(compressed.count)
+      let response = try post("/v1/\(part.signal.name)", part.body, type: "application/x-protobuf")
       switch response.telemetryVerdict {
       case .done:
         let answer = OTLPAnswer(response.body)
