@@ -63,7 +63,7 @@ struct Stretch: BitwiseCopyable {
   /// Where the first of them stands.
   var offset: Int
   /// How many they are; half a word, so that a stretch travels in four registers.
-  private var length: UInt32
+  private var length: Int32
   /// The acknowledgment number of the packet that brought them; 0 where it is not known.
   let acknowledged: UInt32
   /// When the packet came that made them contiguous.
@@ -71,11 +71,11 @@ struct Stretch: BitwiseCopyable {
   /// That packet's number in the capture.
   let number: UInt64
 
-  /// Bytes from `offset` on, fewer than 2³².
+  /// Bytes from `offset` on, fewer than 2³¹.
   @inline(__always)
   init(offset: Int, count: Int, timestamp: Timestamp, number: UInt64, acknowledged: UInt32 = 0) {
     self.offset = offset
-    length = UInt32(truncatingIfNeeded: count)
+    length = Int32(truncatingIfNeeded: count)
     self.acknowledged = acknowledged
     self.timestamp = timestamp
     self.number = number
@@ -85,7 +85,7 @@ struct Stretch: BitwiseCopyable {
   @inline(__always)
   var count: Int {
     get { Int(length) }
-    set { length = UInt32(truncatingIfNeeded: newValue) }
+    set { length = Int32(truncatingIfNeeded: newValue) }
   }
 
   /// Where they end.

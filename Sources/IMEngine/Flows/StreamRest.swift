@@ -4,23 +4,23 @@ import IMWire
 struct StreamRest: ~Copyable {
   /// One delivery: the packet that made the bytes from `position` on contiguous.
   struct Mark {
-    private var place: UInt32
+    private var place: Int32
     /// The acknowledgment number of that packet; 0 where it is not known.
     var acknowledged: UInt32
     var timestamp: Timestamp
     var number: UInt64
 
     init(position: Int, timestamp: Timestamp, number: UInt64, acknowledged: UInt32) {
-      place = UInt32(truncatingIfNeeded: position)
+      place = Int32(truncatingIfNeeded: position)
       self.acknowledged = acknowledged
       self.timestamp = timestamp
       self.number = number
     }
 
-    /// Where its first byte is in the memory.
+    /// Where its first byte is in the memory; negative where that byte was passed over and its memory reused.
     var position: Int {
       get { Int(place) }
-      set { place = UInt32(truncatingIfNeeded: newValue) }
+      set { place = Int32(truncatingIfNeeded: newValue) }
     }
   }
 
