@@ -6,6 +6,7 @@ has is counted while it is made: `COUNTS` has it by the capture's name, for the 
 import base64
 import hashlib
 import json
+import re
 import struct
 
 from .requests import Capture, Talk
@@ -541,6 +542,85 @@ def amqp091(s, n):
     pair(0, 0, "connection_close", 10, 50, struct.pack(">HB", 200, 0) + bytes(4))
 
 
+TAG = re.compile(rb"""<!\[CDATA\[.*?\]\]>|<(/?)([\w:.-]+)((?:"[^"]*"|'[^']*'|[^>"'])*)>""", re.S)
+
+
+def xmpp_size(data):
+    """One element, one tag of the stream's own, or blanks."""
+    if data[:1] == b" ":
+        return 1
+    at, depth = data.find(b"?>") + 2 if data.startswith(b"<?") else 0, 0
+    for tag in TAG.finditer(data, at):
+        if tag[2] is None:
+            continue
+        if tag[2] == b"stream:stream":
+            return tag.end()
+        depth += -1 if tag[1] else 0 if tag[3].endswith(b"/") else 1
+        if depth == 0:
+            return tag.end()
+    return len(data) + 1
+
+
+def xmpp(s, n):
+    """The first client with stream management, whose messages are acknowledged by counting; the second without."""
+    client = b"<stream:stream to='example.org' version='1.0' xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>"
+    server = b"<?xml version='1.0'?><stream:stream id='s%d' from='example.org' version='1.0' xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>"
+
+    def open_stream(i, features):
+        s.say(0, "stream_open", client)
+        s.say(1, "stream_open", server % i)
+        s.say(1, "stream_features", b"<stream:features>" + features + b"</stream:features>")
+
+    def request(side, kind, name, inner, fate="acked"):
+        head = b"<iq id='%s' type='%s'" % (name, kind)
+        answer = b"<iq type='%s' id='%s'" % (b"error" if fate == "rejected" else b"result", name)
+        answer += {"rejected": b"><error type='cancel'><item-not-found/></error></iq>", "acked": b"/>"}.get(fate, b"/>")
+        if kind == b"set" and inner.startswith(b"<bind"):
+            answer = answer[:-2] + b"><bind><jid>ann@example.org/phone</jid></bind></iq>"
+        s.ask(side, "iq_" + kind.decode(), head + b">" + inner + b"</iq>", None if fate == "unanswered" else answer,
+              "iq_error" if fate == "rejected" else "iq_result", fate)
+
+    def message(side, i, fate, inner=b"", attributes=b""):
+        s.say(side, "message", b"<message id='m%d' to='bob@example.org'%s><body>hello %d &lt;&#x263a;&gt;</body>%s</message>" % (i, attributes, i, inner))
+        if fate:
+            s.note_fate("message", fate)
+
+    def count(side, number):
+        s.say(1 - side, "r", b"<r xmlns='urn:xmpp:sm:3'/>")
+        s.say(side, "a", b"<a xmlns='urn:xmpp:sm:3' h='%d'/>" % number)
+    managed = n == 0
+    open_stream(1, b"<mechanisms xmlns='urn:ietf:params:xml:ns:xmpp-sasl'><mechanism>PLAIN</mechanism></mechanisms>")
+    s.say(0, "auth", b"<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>AGFubgBzZWNyZXQ=</auth>")
+    s.say(1, "success", b"<success xmlns='urn:ietf:params:xml:ns:xmpp-sasl'/>")
+    open_stream(2, b"<bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/><sm xmlns='urn:xmpp:sm:3'/>")
+    request(0, b"set", b"b1", b"<bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/>")
+    if managed:
+        s.say(0, "enable", b"<enable xmlns='urn:xmpp:sm:3'/>")
+        s.say(1, "enabled", b"<enabled xmlns='urn:xmpp:sm:3'/>")
+    s.say(0, "presence", b"<presence><show>chat</show></presence>")
+    request(0, b"get", b"q1", b"<query xmlns='jabber:iq:roster'/>")
+    acked = "acked" if managed else ""
+    for i in range(3):
+        message(0, i, acked)
+    # A copy of a message inside a message, and markup that is none.
+    message(0, 3, acked, b"<forwarded xmlns='urn:xmpp:forward:0'><message id='old'><body>old</body></message></forwarded><x><![CDATA[</message>]]></x>")
+    if managed:
+        # Presence, request and four messages.
+        count(1, 6)
+    request(0, b"get", b"q2", b"<query xmlns='urn:none'/>", "rejected")
+    message(1, 10, acked, attributes=b" from=\"bob@example.org/desk\"")
+    s.say(0, "whitespace", b" ")
+    message(1, 11, acked, attributes=b' type="chat"')
+    request(1, b"get", b"p1", b"<ping xmlns='urn:xmpp:ping'/>")
+    if managed:
+        # Two answers to requests, two messages, a request.
+        count(0, 5)
+    request(0, b"get", b"q3", b"<query xmlns='urn:slow'/>", "unanswered")
+    message(0, 12, "unanswered" if managed else "")
+    s.say(0, "stream_open", b"</stream:stream>")
+    s.say(1, "stream_open", b"</stream:stream>")
+
+
 ALL = {name: conversation(name, port, whole, run) for name, port, whole, run in [
     ("cmpp-gateway.pcap", 7890, counted(0, 4, 0), cmpp),
     ("sgip-gateway.pcap", 8801, counted(0, 4, 0), sgip),
@@ -559,4 +639,5 @@ ALL = {name: conversation(name, port, whole, run) for name, port, whole, run in 
     ("redis-keys.pcap", 6379, redis_size, redis),
     ("iec104-station.pcap", 2404, counted(1, 1, 2), iec104),
     ("amqp091-confirms.pcap", 5672, amqp_size, amqp091),
+    ("xmpp-chat.pcap", 5222, xmpp_size, xmpp),
 ]}

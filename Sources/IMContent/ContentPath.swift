@@ -11,6 +11,8 @@ package enum ContentPath {
         steps.append(.word(number + ContentWord.rest))
       } else if word == "*" {
         steps.append(.any)
+      } else if kind == .xml {
+        steps.append(word.first == "@" ? .attribute(Array(word.utf8.dropFirst())) : .name(Array(word.utf8)))
       } else if kind != .headers, let number = UInt32(word) {
         steps.append(.number(number))
       } else if kind == .protobuf || kind == .resp || kind == .words {
@@ -21,6 +23,9 @@ package enum ContentPath {
     }
     // Words of a line are counted from 1.
     if kind == .words { steps = steps.map { if case .number(let number) = $0 { .word(number) } else { $0 } } }
+    // Nothing is inside an attribute.
+    for step in steps.dropLast() { if case .attribute = step { return nil } }
+    if case .attribute(let name)? = steps.last, name.isEmpty { return nil }
     return (1...ContentPlan.maximumDepth).contains(steps.count) ? steps : nil
   }
 }

@@ -12,6 +12,8 @@ package enum ContentKind: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   case words
   /// A value of the Redis serialization protocol.
   case resp
+  /// One XML element (RFC 6120, section 11).
+  case xml
 
   /// The name in profiles.
   package var name: String {
@@ -22,6 +24,7 @@ package enum ContentKind: UInt8, Sendable, BitwiseCopyable, CaseIterable {
     case .headers: "headers"
     case .words: "words"
     case .resp: "resp"
+    case .xml: "xml"
     }
   }
 }
@@ -58,6 +61,8 @@ package struct ContentValue: BitwiseCopyable, Sendable {
   package var isEscaped = false
   /// Whether a number does not fit 64 bits, or has a fraction or an exponent.
   package var isInexact = false
+  /// Whether an element's name is in the tag that ends the stream.
+  package var isEndTag = false
 
   /// No value.
   package init() {}
@@ -83,11 +88,15 @@ package enum ContentStep: Hashable, Sendable {
   case any
   /// The word with this number, from 1, of the first line.
   case word(UInt32)
+  /// An attribute by its name.
+  case attribute([UInt8])
+  /// The name of the outermost element.
+  case element
 }
 
 /// One node of the trie that all paths of a plan make.
 struct ContentNode: BitwiseCopyable {
-  enum Kind: UInt8, BitwiseCopyable { case name, number, any, word }
+  enum Kind: UInt8, BitwiseCopyable { case name, number, any, word, attribute, element }
   var kind = Kind.name
   /// Length of the name in bytes, and where it begins among all names.
   var nameCount: UInt8 = 0
@@ -110,6 +119,10 @@ package struct ContentPlan: BitwiseCopyable, @unchecked Sendable {
   package var slotCount: Int
   /// Whether the names of headers are compared without regard to case.
   package var ignoresCase = false
+  /// The node that wants the name of the outermost element; 0 where none does.
+  fileprivate(set) var elementNode: UInt8 = 0
+  /// Where the name of the element that holds a whole stream is among all names, and its length; 0 where there is none.
+  fileprivate var streamOffset: UInt16 = 0, streamCount: UInt8 = 0
   let nodes: UnsafePointer<ContentNode>
   let names: UnsafePointer<UInt8>
   /// The first node of the outermost level; 0 where there is none.
@@ -177,6 +190,12 @@ package struct ContentPlanBuilder {
         case .number(let number): (node.kind, node.number) = (.number, number)
         case .any: node.kind = .any
         case .word(let number): (node.kind, node.number) = (.word, number)
+        case .attribute(let name):
+          guard name.count <= 255 else { return nil }
+          node.kind = .attribute
+          (node.nameOffset, node.nameCount) = (UInt16(names.count), UInt8(name.count))
+          names += name
+        case .element: node.kind = .element
         }
         nodes.append(node)
         if last != 0 {
@@ -195,12 +214,14 @@ package struct ContentPlanBuilder {
   private func step(_ index: Int) -> ContentStep {
     let node = nodes[index]
     switch node.kind {
-    case .name:
+    case .name, .attribute:
       let start = Int(node.nameOffset)
-      return .name(Array(names[start..<start + Int(node.nameCount)]))
+      let name = Array(names[start..<start + Int(node.nameCount)])
+      return node.kind == .name ? .name(name) : .attribute(name)
     case .number: return .number(node.number)
     case .any: return .any
     case .word: return .word(node.number)
+    case .element: return .element
     }
   }
 
@@ -219,17 +240,22 @@ package struct ContentPlanBuilder {
     }
   }
 
-  /// The plan; its memory lives as long as the process.
-  package func plan(_ kind: ContentKind, ignoresCase: Bool = false) -> ContentPlan {
+  /// The plan; its memory lives as long as the process. `stream` is the name of the XML element that holds a whole stream: its tags
+  /// are contents of their own.
+  package func plan(_ kind: ContentKind, ignoresCase: Bool = false, stream: [UInt8] = []) -> ContentPlan {
     var full = self
     full.spreadAny()
+    let streamOffset = full.names.count
+    full.names += stream.prefix(255)
     let nodes = UnsafeMutablePointer<ContentNode>.allocate(capacity: full.nodes.count)
     let names = UnsafeMutablePointer<UInt8>.allocate(capacity: max(1, full.names.count))
     for (i, node) in full.nodes.enumerated() { (nodes + i).initialize(to: node) }
     for (i, byte) in full.names.enumerated() { (names + i).initialize(to: byte) }
     return ContentPlan(
-      kind: kind, slotCount: slotCount, ignoresCase: ignoresCase, nodes: UnsafePointer(nodes),
-      names: UnsafePointer(names), root: full.root)
+      kind: kind, slotCount: slotCount, ignoresCase: ignoresCase,
+      elementNode: UInt8(full.nodes.firstIndex { $0.kind == .element } ?? 0), streamOffset: UInt16(streamOffset),
+      streamCount: UInt8(min(255, stream.count)), nodes: UnsafePointer(nodes), names: UnsafePointer(names),
+      root: full.root)
   }
 }
 
@@ -248,7 +274,33 @@ extension ContentPlan {
       scanWords(start, 0, count, values)
       return .whole(count)
     case .resp: return scanRESP(start, count, values)
+    case .xml: return XMLScanner(plan: self, bytes: start, count: count, values: values).scan()
     }
+  }
+
+  /// Whether a name is that of the element that holds a whole stream.
+  @inline(__always)
+  func isStream(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+    guard count == Int(streamCount), count > 0 else { return false }
+    for i in 0..<count where names[Int(streamOffset) &+ i] != bytes[i] { return false }
+    return true
+  }
+
+  /// The node of a level that begins at `first` for the attribute with that name; 0 where there is none.
+  @inline(__always)
+  func node(_ first: UInt8, attribute bytes: UnsafePointer<UInt8>, _ count: Int) -> UInt8 {
+    var at = first
+    while at != 0 {
+      let node = nodes[Int(at)]
+      if node.kind == .attribute, Int(node.nameCount) == count {
+        let name = names + Int(node.nameOffset)
+        var i = 0
+        while i < count, name[i] == bytes[i] { i &+= 1 }
+        if i == count { return at }
+      }
+      at = node.next
+    }
+    return 0
   }
 
   /// The node of a level that begins at `first` with that name; 0 where there is none.

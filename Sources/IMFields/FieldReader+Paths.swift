@@ -75,6 +75,7 @@ extension FieldReader {
     default:
       if value.kind == .number, kind == .protobuf { return .text(String(value.number)) }
       guard value.isEscaped else { return .text(String(decoding: bytes, as: UTF8.self)) }
+      if kind == .xml { return .text(XMLText.meaning(of: bytes)) }
       var reader = JSONReader(([0x22] + bytes + [0x22])[...])
       guard case .text(let text)? = reader.document() else { return .text(String(decoding: bytes, as: UTF8.self)) }
       return .text(text)

@@ -4,7 +4,7 @@ extension BuiltInProfiles {
   /// Those in use by default, in the order in which they are tried: by `place` in their YAML.
   package static let usual = [
     "tjp", "mqtt", "smpp", "diameter", "goim", "jt808", "stomp", "nats", "socketio", "phoenix", "signalr", "ocpp",
-    "gbt32960",
+    "gbt32960", "xmpp",
   ]
   /// The names of all; those without a `place` have to be asked for.
   package static let names =
@@ -29,6 +29,7 @@ extension BuiltInProfiles {
     case "signalr": PackageResources.signalr_yaml
     case "ocpp": PackageResources.ocpp_yaml
     case "gbt32960": PackageResources.gbt32960_yaml
+    case "xmpp": PackageResources.xmpp_yaml
     case "amqp091": PackageResources.amqp091_yaml
     case "cmpp": PackageResources.cmpp_yaml
     case "iec104": PackageResources.iec104_yaml

@@ -13,6 +13,8 @@ extension ProfileCompiler {
     /// The paths into a JSON object that is the end of a line.
     var inner = ContentPlanBuilder()
     var ignoresCase = false
+    /// The name of the XML element that holds a whole stream.
+    var stream: [UInt8] = []
     var plan = GeneralPlan()
     var parts: [TypePart] = []
     var masks: Set<UInt8> = []
@@ -106,6 +108,13 @@ extension ProfileCompiler {
     case .resp:
       try reader.allow("kind", "maximum")
       content.kind = .resp
+    case .xml:
+      try reader.allow("kind", "stream", "beat", "maximum")
+      content.kind = .xml
+      content.stream =
+        try reader.optional("stream").map { (name) throws(ProfileError) in Array(try name.text().utf8) }
+        ?? Array("stream".utf8)
+      if let beat = try reader.optional("beat") { content.plan.beat = Int16(try beat.bytes(1...1)[0]) }
     case .length, .delimited, .line, .counted: break
     }
     for key in ["header", "length", "trailer", "checksum"] {
@@ -304,7 +313,7 @@ extension ProfileCompiler {
       default:
         let meant = Self.nearest(word, ["side", "lead"])
         throw reader.error(
-          "a part of a type is side, lead, or has an offset, a path 'at', 'which', or a 'word'\(meant)")
+          "a part of a type is side, lead, or has an offset, a path 'at', 'which', a 'word', or 'element'\(meant)")
       }
     } else if let at = try reader.optional("at") {
       try reader.allow("at")
@@ -317,6 +326,13 @@ extension ProfileCompiler {
       guard let slot = content?.builder.slot([.word(UInt32(number))]) else {
         throw word.error("there is no room for it")
       }
+      content?.parts.append(.value(UInt8(slot)))
+    } else if let element = try reader.optional("element") {
+      try reader.allow("element")
+      guard content?.kind == .xml, try element.flag() else {
+        throw element.error("'element: true' is the name of the outermost XML element")
+      }
+      guard let slot = content?.builder.slot([.element]) else { throw element.error("there is no room for it") }
       content?.parts.append(.value(UInt8(slot)))
     } else if let which = try reader.optional("which") {
       try reader.allow("which")
@@ -405,6 +421,7 @@ extension ProfileCompiler {
     guard let content else { return (0, 0) }
     let text = try key.text()
     let words = text.split(separator: " ").map(String.init)
+    if content.plan.beat >= 0, words == ["beat"] { return (ContentNumber.of(Array("beat".utf8)), 0) }
     guard words.count == content.parts.count else {
       let parts = content.parts.count == 1 ? "1 part" : "\(content.parts.count) parts"
       throw key.error("a type has \(parts) with blanks between them, and this one \(words.count)")
@@ -483,7 +500,8 @@ extension ProfileCompiler {
     if let preface = try root.optional("preface") { try self.preface(preface, &content) }
     if content.inner.slotCount > 0 { content.plan.inner = content.inner.plan(.json) }
     if content.kind != .bytes {
-      content.plan.content = content.builder.plan(content.kind, ignoresCase: content.ignoresCase)
+      content.plan.content = content.builder.plan(
+        content.kind, ignoresCase: content.ignoresCase, stream: content.stream)
       var kind = FrameKind()
       kind.value = ContentNumber.of(Array("(unreadable)".utf8))
       kind.flags = [.noTLV]

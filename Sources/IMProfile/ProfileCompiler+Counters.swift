@@ -34,7 +34,7 @@ extension ProfileCompiler {
     let entries = try reader.entries()
     guard entries.count == 1 else { throw reader.error("a profile has one counter") }
     let counter = entries[0].1
-    try counter.allow("starts", "by", "first", "counts")
+    try counter.allow("starts", "continues", "by", "first", "counts")
     if let by = try counter.optional("by") {
       guard try by.text() == "channel", content.plan.channel.isPresent else {
         throw by.error("a counter is 'by: channel', where 'fields' has a channel")
@@ -44,6 +44,9 @@ extension ProfileCompiler {
     content.plan.counterFirst = UInt32(try counter.optional("first")?.number(0...1) ?? 1)
     for type in try counter.required("starts").elements() {
       draft.kinds[try index(type)].flags.insert(.startsCounter)
+    }
+    for type in try counter.optional("continues")?.elements() ?? [] {
+      draft.kinds[try index(type)].flags.insert(.continuesCounter)
     }
     for type in try counter.required("counts").elements() {
       let index = try index(type)

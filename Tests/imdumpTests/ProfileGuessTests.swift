@@ -81,6 +81,7 @@ import Testing
     "sgip-", "signalr-",
     "smgp-",
     "socketio-", "stomp-", "teamtalk-", "turms-", "wukongim-",
+    "xmpp-",
   ]
 
   @Test func everySampleOnTCPIsHere() throws {

@@ -63,7 +63,7 @@ import Testing
   private static let byContents = [
     "amqp091", "gbt32960", "iec104", "modbus", "nats", "ocpp", "phoenix", "redis", "sgip", "signalr", "socketio",
     "stomp", "teamtalk",
-    "turms", "wukongim",
+    "turms", "wukongim", "xmpp",
   ]
   private static func isReadByContents(_ sample: String) -> Bool { byContents.contains { sample.hasPrefix($0 + "-") } }
 

@@ -3,13 +3,14 @@
 /// What is inside frames. Values lie in the content; a content that ends somewhere ends there whatever follows, and one that is cut is
 /// not malformed in front of the cut.
 let contentTargets =
-  [ContentKind.json, .protobuf, .headers, .words, .resp].map { kind in
+  [ContentKind.json, .protobuf, .headers, .words, .resp, .xml].map { kind in
     Target(name: "content-\(kind.name)") { content($0, kind) }
   }
 
 private let paths: [ContentKind: [String]] = [
   .json: ["a", "id", "0", "2", "*.id", "ctrl.code", "1.0.a.b"], .protobuf: ["1", "2", "22.1", "22.2.3"],
   .headers: ["id", "content-length", "a"], .words: ["1", "2", "2-", "last"], .resp: ["0", "1", "1.0"],
+  .xml: ["@id", "@type", "body", "error.@type", "*.item.@jid"],
 ]
 
 private func plan(_ kind: ContentKind) -> ContentPlan {
@@ -18,7 +19,8 @@ private func plan(_ kind: ContentKind) -> ContentPlan {
     if let steps = ContentPath.steps(path, kind) { _ = builder.slot(steps) }
   }
   if kind == .json || kind == .protobuf { _ = builder.which([.name(Array("pub".utf8)), .number(3), .number(10)]) }
-  return builder.plan(kind)
+  if kind == .xml { _ = builder.slot([.element]) }
+  return builder.plan(kind, stream: kind == .xml ? Array("stream".utf8) : [])
 }
 
 nonisolated(unsafe) private let plans = Dictionary(uniqueKeysWithValues: paths.keys.map { ($0, plan($0)) })
@@ -36,7 +38,7 @@ private func content(_ input: UnsafeRawBufferPointer, _ kind: ContentKind) {
   }
   guard case .whole(let end) = result else { return }
   if end < 0 || end > input.count { fail("a content that ends at \(end)") }
-  guard kind == .headers || kind == .resp || kind == .json else { return }
+  guard kind == .headers || kind == .resp || kind == .json || kind == .xml else { return }
   // A number may go on behind where it ended.
   if kind != .json || [0x7d, 0x5d, 0x22].contains(bytes[end - 1]), plan.scan(bytes, end, values) != .whole(end) {
     fail("another end without what follows")

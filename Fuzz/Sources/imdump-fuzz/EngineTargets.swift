@@ -16,6 +16,7 @@ let engineTargets = [
   Target(name: "jt808") { stream($0, plans: [jt808], port: 7_611) },
   Target(name: "iec104") { stream($0, plans: [iec104], port: 2_404) },
   Target(name: "amqp091") { stream($0, plans: [amqp091], port: 5_672) },
+  Target(name: "xmpp") { stream($0, plans: [xmpp], port: 5_222) },
   Target(name: "delimited") { stream($0, plans: [flags, lines], port: 7_100) },
   Target(name: "websocket", run: webSocket),
   Target(name: "stream") { stream($0, plans: usual, port: 4_242) },
@@ -29,6 +30,7 @@ let goim = plan("goim")
 let jt808 = plan("jt808")
 let iec104 = plan("iec104")
 let amqp091 = plan("amqp091")
+let xmpp = plan("xmpp")
 let usual = [tjp, mqtt, smpp, diameter, goim, jt808]
 /// Delimiters without a sum that an input would have to guess, and lines.
 let flags = plan(made: delimitedProfiles[0])

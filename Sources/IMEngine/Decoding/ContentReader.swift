@@ -57,6 +57,7 @@ extension UnsafePointer<Plan> {
     case .terminated: return nextTerminated(bytes, position, end, general)
     case .headers: return nextBlock(bytes, position, end, general, values)
     case .resp: return nextValue(bytes, position, end, general, values)
+    case .xml: return nextElement(bytes, position, end, general, values)
     case .length, .delimited, .line: return .notAFrame
     }
   }
@@ -300,6 +301,18 @@ extension UnsafePointer<Plan> {
     }
   }
 
+  /// The element at `position`; blanks between elements are a beat where the plan has one.
+  private func nextElement(
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ general: UnsafePointer<GeneralPlan>,
+    _ values: UnsafeMutablePointer<ContentValue>
+  ) -> GeneralResult {
+    var stop = position
+    while stop < end, XMLText.isBlank(bytes.u8(stop)) { stop += 1 }
+    guard stop > position else { return nextValue(bytes, position, end, general, values) }
+    guard general.pointee.beat >= 0 else { return .stray(stop - position) }
+    return .frame(GeneralExtent(start: position, body: stop, bodyEnd: stop, end: stop, isBeat: true))
+  }
+
   /// The first place at or after `position` where `count` bytes are those of `pattern`; `nil` where none is before `end`.
   func find(_ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ pattern: UInt32, _ count: UInt8) -> Int? {
     let width = Int(count)
@@ -541,6 +554,8 @@ extension UnsafePointer<Plan> {
         parts[i] = field.read(bytes, fieldBase)
       case .value(let slot) where general.pointee.content?.kind == .resp:
         parts[i] = Self.reply(bytes, extent.start, values[Int(slot)], origin)
+      case .value(let slot) where values[Int(slot)].isEndTag:
+        parts[i] = Self.endTag(bytes, values[Int(slot)], origin)
       case .value(let slot): parts[i] = ContentNumber.of(values[Int(slot)], bytes, at: origin) ?? ContentNumber.absent
       case .lead: parts[i] = lead ?? ContentNumber.absent
       }
@@ -588,6 +603,14 @@ extension UnsafePointer<Plan> {
     }
   }
 
+  /// What the end of a stream is called: its element's name after a slash.
+  private static func endTag(_ bytes: borrowing Bytes, _ value: ContentValue, _ origin: Int) -> UInt64 {
+    // SAFETY: the value lies in the frame, which the caller has proved to be there.
+    bytes.span.withUnsafeBytes { raw in
+      ContentNumber.of([0x2f] + raw[(origin + value.offset)..<(origin + value.offset + value.count)])
+    }
+  }
+
   /// The number for a type; parts in `mask` may be anything.
   @inline(__always)
   static func combined(_ parts: borrowing InlineArray<3, UInt64>, _ count: Int, _ mask: UInt8) -> UInt64 {
@@ -619,6 +642,11 @@ extension UnsafePointer<Plan> {
     for i in 0..<4 {
       guard list[i] >= 0 else { break }
       guard let number = ContentNumber.of(values[Int(list[i])], bytes, at: origin) else { continue }
+      if general.pointee.hasCounter, frame.pointee.kind.pointee.flags.contains(.cumulative) {
+        // The number of the last one that it answers.
+        put(number, .answered, frame)
+        break
+      }
       frame.pointee.sequence = number
       frame.pointee.flags.insert(.sequence)
       break
@@ -685,8 +713,8 @@ extension UnsafePointer<Plan> {
     where Preface.type(Int(general.pointee.prefaces[i].index)) == frame.pointee.type {
       return 4 * Int(general.pointee.prefaces[i].matchCount)
     }
-    // Line feeds between frames say nothing.
-    if general.pointee.beat >= 0, frame.pointee.count <= 2, frame.pointee.bodyCount == 0 { return 0 }
+    // Blanks between frames say nothing.
+    if frame.pointee.type == Self.beat { return 0 }
     var bits = Int(pointee.magicEvidence) + Int(frame.pointee.kind.pointee.evidence) + Int(pointee.checksumEvidence)
     if let extras = general.pointee.extras { bits += Int(extras[Int(frame.pointee.kind.pointee.index)].proof) }
     // A record has the byte that ends it.
@@ -694,7 +722,7 @@ extension UnsafePointer<Plan> {
     if let content = general.pointee.content {
       if frame.pointee.flags.contains(.isUntyped), content.kind == .json { return -12 }
       switch content.kind {
-      case .json: bits += 16
+      case .json, .xml: bits += 16
       // A line of words is what a person types, and what many protocols have.
       case .resp where !Self.isRESP(bytes.u8(frame.pointee.start)): return 0
       case .headers, .resp: bits += 12

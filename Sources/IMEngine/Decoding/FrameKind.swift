@@ -92,6 +92,8 @@ package struct FrameKind: Sendable, BitwiseCopyable {
     package static let countedOnly = Flags(rawValue: 67_108_864)
     /// The counter of its sender begins after it.
     package static let startsCounter = Flags(rawValue: 134_217_728)
+    /// The counter of its sender goes on after it where it stopped on another connection.
+    package static let continuesCounter = Flags(rawValue: 268_435_456)
     /// What is looked at after tracking: by its tags, by the variant that it tells, by the number that it is referred to.
     static let tagged: Flags = [.handshake, .receipt, .tellsVariant, .referenced]
   }

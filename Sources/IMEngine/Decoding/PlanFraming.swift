@@ -20,6 +20,8 @@ package struct PlanFraming: Sendable, BitwiseCopyable {
     case headers
     /// By the content itself: counted strings and arrays.
     case resp
+    /// By the content itself: one XML element after the other.
+    case xml
   }
   /// How the ends of frames are found.
   package var kind = Kind.length

@@ -63,7 +63,10 @@ extension Streams {
   private mutating func absorbBeats(_ bytes: borrowing Bytes, _ extent: inout GeneralExtent, _ end: Int) {
     guard let general = currentPlan.pointee.general, general.pointee.beat >= 0, !extent.isBeat else { return }
     let before = extent.end
-    while extent.end < end, Int16(bytes.u8(extent.end)) == general.pointee.beat { extent.end += 1 }
+    let isXML = currentPlan.pointee.framing.kind == .xml
+    while extent.end < end,
+      isXML ? XMLText.isBlank(bytes.u8(extent.end)) : Int16(bytes.u8(extent.end)) == general.pointee.beat
+    { extent.end += 1 }
     frame.pointee.count += extent.end - before
     frame.pointee.trailerCount += extent.end - before
   }
@@ -112,6 +115,8 @@ extension Streams {
       serial: side.flow.pointee.serial, channel: frame.pointee.channel, direction: side.direction)
     if flags.contains(.startsCounter) {
       counters.start(key, first: general.pointee.counterFirst)
+    } else if flags.contains(.continuesCounter) {
+      counters.lose(serial: key.serial, key.direction)
     } else if !flags.isDisjoint(with: [.counted, .countedOnly]) {
       let number = counters.count(key, isWhole: side.half.pointee.flags.contains(.fromStart))
       guard flags.contains(.counted) else { return }
@@ -307,6 +312,9 @@ extension Streams {
           let found = plan.evidence(ofGeneral: &probe, bytes), found >= 0
         else { return .none }
         bits += found
+        if plan.pointee.framing.kind == .xml, at == position, plan.isInside(bytes, extent.end, end, contents.pointer) {
+          return .none
+        }
         if bits >= needed { return .at(position) }
         at = extent.end
       }
@@ -339,7 +347,7 @@ extension Streams {
       case .notAFrame: return bits > 0 && failures > 0 ? nil : bits > 40 ? bits : nil
       case .needMore: return bits
       case .stray(let count):
-        guard isMessage || count == 0 else { return nil }
+        guard isMessage || count == 0 || plan.pointee.framing.kind == .xml else { return nil }
         position += max(1, count)
       case .frame(let extent):
         position = extent.end
@@ -465,6 +473,18 @@ extension Streams {
 }
 
 extension UnsafePointer<Plan> {
+  /// Whether an element that ends at `position` is inside another one, whose end tag follows.
+  fileprivate func isInside(
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ values: UnsafeMutablePointer<ContentValue>
+  ) -> Bool {
+    var at = position
+    while at < end, XMLText.isBlank(bytes.u8(at)) { at += 1 }
+    guard end - at > 2, bytes.u8(at) == 0x3c, bytes.u8(at + 1) == 0x2f else { return false }
+    // The end of the stream is no end of another element.
+    if case .notAFrame = nextGeneral(bytes, at, end, message: nil, values) { return true }
+    return false
+  }
+
   /// The next place at or after `position` where a frame of the general reader may begin.
   fileprivate func nextCandidate(
     _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ rest: Ref<StreamRest>
@@ -489,6 +509,18 @@ extension UnsafePointer<Plan> {
           if before == 0x0a || before == ends { return position }
         }
         if rest.pointee.startsDelivery(at: position) { return position }
+        position += 1
+      }
+      return nil
+    case .xml:
+      while position < end {
+        if bytes.u8(position) == 0x3c {
+          var before = position
+          while before > rest.pointee.start, XMLText.isBlank(bytes.u8(before - 1)) { before -= 1 }
+          if before > rest.pointee.start ? bytes.u8(before - 1) == 0x3e : rest.pointee.startsDelivery(at: position) {
+            return position
+          }
+        }
         position += 1
       }
       return nil
