@@ -11,11 +11,13 @@ package enum ContentPath {
         steps.append(.word(number + ContentWord.rest))
       } else if word == "*" {
         steps.append(.any)
+      } else if kind == .ber, word == "@tag" {
+        steps.append(.attribute(Array("tag".utf8)))
       } else if kind == .xml {
         steps.append(word.first == "@" ? .attribute(Array(word.utf8.dropFirst())) : .name(Array(word.utf8)))
       } else if kind != .headers, let number = UInt32(word) {
         steps.append(.number(number))
-      } else if kind == .protobuf || kind == .resp || kind == .words {
+      } else if [.protobuf, .resp, .words, .ber, .pairs].contains(kind) {
         return nil
       } else {
         steps.append(.name(Array(word.utf8)))

@@ -14,6 +14,12 @@ package enum ContentKind: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   case resp
   /// One XML element (RFC 6120, section 11).
   case xml
+  /// One MessagePack value.
+  case messagepack
+  /// Elements of the Basic Encoding Rules (ITU-T X.690) with definite lengths.
+  case ber
+  /// Pairs of a number and a value, as in FIX.
+  case pairs
 
   /// The name in profiles.
   package var name: String {
@@ -25,8 +31,26 @@ package enum ContentKind: UInt8, Sendable, BitwiseCopyable, CaseIterable {
     case .words: "words"
     case .resp: "resp"
     case .xml: "xml"
+    case .messagepack: "messagepack"
+    case .ber: "ber"
+    case .pairs: "pairs"
     }
   }
+}
+
+/// How a content is laid out, with what a profile says of it.
+package struct ContentForm: Sendable {
+  /// The layout.
+  package var kind: ContentKind
+  /// Whether the names of headers are compared without regard to case.
+  package var ignoresCase = false
+  /// The name of the XML element that holds a whole stream: its tags are contents of their own. Empty where there is none.
+  package var stream: [UInt8] = []
+  /// The byte that ends a pair.
+  package var separator: UInt8 = 1
+
+  /// Contents of that kind.
+  package init(_ kind: ContentKind) { self.kind = kind }
 }
 
 /// One value that a path leads to, as offsets into the bytes that were scanned.
@@ -119,6 +143,8 @@ package struct ContentPlan: BitwiseCopyable, @unchecked Sendable {
   package var slotCount: Int
   /// Whether the names of headers are compared without regard to case.
   package var ignoresCase = false
+  /// The byte that ends a pair.
+  package var separator: UInt8 = 1
   /// The node that wants the name of the outermost element; 0 where none does.
   fileprivate(set) var elementNode: UInt8 = 0
   /// Where the name of the element that holds a whole stream is among all names, and its length; 0 where there is none.
@@ -240,21 +266,20 @@ package struct ContentPlanBuilder {
     }
   }
 
-  /// The plan; its memory lives as long as the process. `stream` is the name of the XML element that holds a whole stream: its tags
-  /// are contents of their own.
-  package func plan(_ kind: ContentKind, ignoresCase: Bool = false, stream: [UInt8] = []) -> ContentPlan {
+  /// The plan; its memory lives as long as the process.
+  package func plan(_ form: ContentForm) -> ContentPlan {
     var full = self
     full.spreadAny()
     let streamOffset = full.names.count
-    full.names += stream.prefix(255)
+    full.names += form.stream.prefix(255)
     let nodes = UnsafeMutablePointer<ContentNode>.allocate(capacity: full.nodes.count)
     let names = UnsafeMutablePointer<UInt8>.allocate(capacity: max(1, full.names.count))
     for (i, node) in full.nodes.enumerated() { (nodes + i).initialize(to: node) }
     for (i, byte) in full.names.enumerated() { (names + i).initialize(to: byte) }
     return ContentPlan(
-      kind: kind, slotCount: slotCount, ignoresCase: ignoresCase,
+      kind: form.kind, slotCount: slotCount, ignoresCase: form.ignoresCase, separator: form.separator,
       elementNode: UInt8(full.nodes.firstIndex { $0.kind == .element } ?? 0), streamOffset: UInt16(streamOffset),
-      streamCount: UInt8(min(255, stream.count)), nodes: UnsafePointer(nodes), names: UnsafePointer(names),
+      streamCount: UInt8(min(255, form.stream.count)), nodes: UnsafePointer(nodes), names: UnsafePointer(names),
       root: full.root)
   }
 }
@@ -275,6 +300,9 @@ extension ContentPlan {
       return .whole(count)
     case .resp: return scanRESP(start, count, values)
     case .xml: return XMLScanner(plan: self, bytes: start, count: count, values: values).scan()
+    case .messagepack: return scanMessagePack(start, count, values)
+    case .ber: return scanBER(start, count, values)
+    case .pairs: return scanPairs(start, count, values)
     }
   }
 

@@ -33,7 +33,8 @@ struct XMLScanner {
   /// Scans one element, or one tag of the stream's own, with blanks and an XML declaration in front.
   consuming func scan() -> ContentResult {
     skipBlanks()
-    if holds("<?xml") {
+    guard let isDeclared = begins("<?xml") else { return .cut }
+    if isDeclared {
       let start = at
       at &+= 5
       while at &+ 1 < count, bytes[at] != 0x3f || bytes[at &+ 1] != 0x3e { at &+= 1 }
@@ -239,7 +240,9 @@ struct XMLScanner {
     at &+= 1
     var length = 0
     while at &+ length < count, bytes[at &+ length] != 0x3b {
-      guard length < 10 else { return .malformed(start) }
+      guard length < 10, Self.isName(bytes[at &+ length]) || bytes[at &+ length] == 0x23 else {
+        return .malformed(start)
+      }
       length &+= 1
     }
     guard at &+ length < count else { return .cut }
@@ -307,9 +310,12 @@ struct XMLScanner {
     while at < count, XMLText.isBlank(bytes[at]) { at &+= 1 }
   }
 
-  private func holds(_ word: StaticString) -> Bool {
-    guard count &- at >= word.utf8CodeUnitCount else { return false }
-    for i in 0..<word.utf8CodeUnitCount where bytes[at &+ i] != word.utf8Start[i] { return false }
+  /// Whether the bytes go on with `word`; `nil` where they end before that is known.
+  private func begins(_ word: StaticString) -> Bool? {
+    for i in 0..<word.utf8CodeUnitCount {
+      guard at &+ i < count else { return nil }
+      if bytes[at &+ i] != word.utf8Start[i] { return false }
+    }
     return true
   }
 }

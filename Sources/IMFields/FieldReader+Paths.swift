@@ -73,7 +73,10 @@ extension FieldReader {
     case .boolean: return value.kind == .flag ? .flag(value.number != 0) : nil
     case .bytes: return .bytes(bytes)
     default:
-      if value.kind == .number, kind == .protobuf { return .text(String(value.number)) }
+      if value.kind == .number, [.protobuf, .messagepack, .ber].contains(kind) {
+        // A number of bytes: without its fraction, where it has one.
+        return .text((value.isNegative ? "-" : "") + String(value.number))
+      }
       guard value.isEscaped else { return .text(String(decoding: bytes, as: UTF8.self)) }
       if kind == .xml { return .text(XMLText.meaning(of: bytes)) }
       var reader = JSONReader(([0x22] + bytes + [0x22])[...])

@@ -91,7 +91,7 @@ extension FieldCompiler {
 
   /// Fields that paths lead to: each has a path, or a path and what its values are.
   mutating func paths(_ reader: YAMLReader) throws(ProfileError) -> FieldPaths {
-    guard contentKind != .bytes else { throw reader.error("'paths' needs 'content'") }
+    guard content.kind != .bytes else { throw reader.error("'paths' needs 'content'") }
     var builder = ContentPlanBuilder()
     var items: [FieldPaths.Item] = []
     for (name, wanted) in try reader.entries() {
@@ -114,7 +114,7 @@ extension FieldCompiler {
         items.append(FieldPaths.Item(field: try id(name, .integer), slot: -1, type: .integer))
         continue
       }
-      guard let steps = ContentPath.steps(try at.text(), contentKind) else {
+      guard let steps = ContentPath.steps(try at.text(), content.kind) else {
         throw at.error("a path is 1 to \(ContentPlan.maximumDepth) names, numbers or * with dots between them")
       }
       guard let slot = builder.slot(steps) else {
@@ -122,7 +122,7 @@ extension FieldCompiler {
       }
       items.append(FieldPaths.Item(field: try id(name, type), slot: slot, type: type))
     }
-    return FieldPaths(plan: builder.plan(contentKind), items: items, lead: lead)
+    return FieldPaths(plan: builder.plan(content), items: items, lead: lead)
   }
 
   /// How often: as a number of so many bytes says, or a field; to the end without either.

@@ -25,10 +25,10 @@ struct FieldCompiler {
   /// clients' names from being shown, fields that name somebody are not shown either.
   static func plan(
     _ named: YAMLReader, types: [String], variable: String?, value: UInt64?, hidesIdentity: Bool = false,
-    content: ContentKind = .bytes, lead: [LeadStep] = []
+    content: ContentForm = ContentForm(.bytes), lead: [LeadStep] = []
   ) throws(ProfileError) -> FieldPlan {
     var compiler = FieldCompiler(root: named, types: types)
-    (compiler.contentKind, compiler.lead) = (content, lead)
+    (compiler.content, compiler.lead) = (content, lead)
     try compiler.run()
     if let variable, let value, let id = compiler.ids[variable] {
       (compiler.draft.variable, compiler.draft.variant) = (id, value)
@@ -40,7 +40,7 @@ struct FieldCompiler {
   }
 
   /// What is inside frames, and what precedes it.
-  var contentKind = ContentKind.bytes
+  var content = ContentForm(.bytes)
   var lead: [LeadStep] = []
 
   init(root: YAMLReader, types: [String]) { (self.root, self.types) = (root, types) }

@@ -8,13 +8,14 @@ import IMYAML
 extension ProfileCompiler {
   /// The paths of a profile, and the plan that they make.
   struct ContentDraft {
-    var kind = ContentKind.bytes
+    var form = ContentForm(.bytes)
+    var kind: ContentKind {
+      get { form.kind }
+      set { form.kind = newValue }
+    }
     var builder = ContentPlanBuilder()
     /// The paths into a JSON object that is the end of a line.
     var inner = ContentPlanBuilder()
-    var ignoresCase = false
-    /// The name of the XML element that holds a whole stream.
-    var stream: [UInt8] = []
     var plan = GeneralPlan()
     var parts: [TypePart] = []
     var masks: Set<UInt8> = []
@@ -83,7 +84,7 @@ extension ProfileCompiler {
       }
       if let letters = try reader.optional("case") {
         guard try letters.text() == "ignored" else { throw letters.error("'case' is ignored, or not there") }
-        content.ignoresCase = true
+        content.form.ignoresCase = true
       }
       if let body = try reader.optional("body") {
         try body.allow("header", "word", "of")
@@ -111,10 +112,21 @@ extension ProfileCompiler {
     case .xml:
       try reader.allow("kind", "stream", "beat", "maximum")
       content.kind = .xml
-      content.stream =
+      content.form.stream =
         try reader.optional("stream").map { (name) throws(ProfileError) in Array(try name.text().utf8) }
         ?? Array("stream".utf8)
       if let beat = try reader.optional("beat") { content.plan.beat = Int16(try beat.bytes(1...1)[0]) }
+    case .pairs:
+      try reader.allow("kind", "separator", "begins", "length", "checksum", "maximum")
+      content.kind = .pairs
+      content.form.separator = try reader.required("separator").bytes(1...1)[0]
+      let begins = Array(try reader.required("begins").text().utf8)
+      guard (1...4).contains(begins.count) else {
+        throw try reader.required("begins").error("what begins a frame has 1 to 4 characters")
+      }
+      (content.plan.begins, content.plan.beginCount) = (begins.reduce(0) { $0 << 8 | UInt32($1) }, UInt8(begins.count))
+      content.plan.lengthTag = UInt32(try reader.required("length").number(1...999_999))
+      content.plan.checksumTag = UInt32(try reader.optional("checksum")?.number(1...999_999) ?? 0)
     case .length, .delimited, .line, .counted: break
     }
     for key in ["header", "length", "trailer", "checksum"] {
@@ -139,7 +151,8 @@ extension ProfileCompiler {
       if reader.isScalar {
         name = reader
       } else {
-        try reader.allow("kind", "lead", "case")
+        try reader.allow("kind", "lead", "case", "separator")
+        if let separator = try reader.optional("separator") { content.form.separator = try separator.bytes(1...1)[0] }
         name = try reader.required("kind")
         if let lead = try reader.optional("lead") { try self.lead(lead, &content) }
       }
@@ -336,8 +349,9 @@ extension ProfileCompiler {
       content?.parts.append(.value(UInt8(slot)))
     } else if let which = try reader.optional("which") {
       try reader.allow("which")
-      guard let kind = content?.kind, kind == .json || kind == .protobuf else {
-        throw which.error("'which' is for json and protobuf")
+      guard let kind = content?.kind, kind == .json || kind == .protobuf || kind == .messagepack
+      else {
+        throw which.error("'which' is for json, protobuf and messagepack")
       }
       var members: [ContentStep] = []
       for member in try which.elements() {
@@ -498,10 +512,9 @@ extension ProfileCompiler {
     content.plan.partCount = UInt8(content.parts.count)
     if let counters = try root.optional("counters") { try self.counters(counters, &content) }
     if let preface = try root.optional("preface") { try self.preface(preface, &content) }
-    if content.inner.slotCount > 0 { content.plan.inner = content.inner.plan(.json) }
+    if content.inner.slotCount > 0 { content.plan.inner = content.inner.plan(ContentForm(.json)) }
     if content.kind != .bytes {
-      content.plan.content = content.builder.plan(
-        content.kind, ignoresCase: content.ignoresCase, stream: content.stream)
+      content.plan.content = content.builder.plan(content.form)
       var kind = FrameKind()
       kind.value = ContentNumber.of(Array("(unreadable)".utf8))
       kind.flags = [.noTLV]

@@ -20,10 +20,11 @@ extension ProfileCompiler {
     case "headers": try generalFraming(reader, .headers)
     case "resp": try generalFraming(reader, .resp)
     case "xml": try generalFraming(reader, .xml)
+    case "pairs": try generalFraming(reader, .pairs)
     default:
-      let known = ["delimited", "line", "message", "terminated", "headers", "resp", "xml"]
+      let known = ["delimited", "line", "message", "terminated", "headers", "resp", "xml", "pairs"]
       throw kind.error(
-        "the kind of framing is \(known.dropLast().joined(separator: ", ")) or xml\(Self.nearest(word, known))")
+        "the kind of framing is \(known.dropLast().joined(separator: ", ")) or pairs\(Self.nearest(word, known))")
     }
     draft.plan.maximumBody = try reader.optional("maximum")?.number(1...Self.maximumDelimited) ?? 65_536
     if draft.plan.framing.isGeneral { return }

@@ -42,7 +42,7 @@ package struct ProfileCompiler {
       profile.fields = try FieldCompiler.plan(
         named, types: first.typeNames, variable: first.variable, value: values.first,
         hidesIdentity: first.draft.plan.hidesIdentity || first.draft.plan.framing.hidesSession,
-        content: first.content?.kind ?? .bytes, lead: first.leadSteps)
+        content: first.content?.form ?? ContentForm(.bytes), lead: first.leadSteps)
     }
     guard !values.isEmpty else { return profile }
     let fields = profile.fields

@@ -19,7 +19,7 @@ private struct Scan {
       let slot = builder.which(which.flatMap { ContentPath.steps($0, kind) ?? [] })
       #expect(slot != nil)
     }
-    let plan = builder.plan(kind)
+    let plan = builder.plan(ContentForm(kind))
     var values = [ContentValue](repeating: ContentValue(), count: ContentPlan.maximumSlots)
     // A page's end would be found by an address sanitizer: the copy is exactly as long as the content.
     var result = ContentResult.cut

@@ -26,15 +26,18 @@ import Testing
     arguments: [
       (
         3, "framing: { kind: mesage }",
-        "3:18: the kind of framing is delimited, line, message, terminated, headers or resp; did you mean message?"
+        "3:18: the kind of framing is delimited, line, message, terminated, headers, resp, xml or pairs; did you mean message?"
       ),
       (3, "framing: { kind: message, ends: 00 }", "3:27: 'ends' is not known here; known are: kind, records, maximum"),
       (3, "framing: { kind: terminated }", "3:10: 'ends' is missing"),
-      (4, "content: jason", "4:10: a content is one of: json, protobuf, headers, words, resp; did you mean json?"),
+      (
+        4, "content: jason",
+        "4:10: a content is one of: json, protobuf, headers, words, resp, xml, messagepack, ber, pairs; did you mean json?"
+      ),
       (4, "content: { kind: json, lead: [] }", "4:30: a lead has 1 to 8 steps"),
       (
         5, "fields: { type: [sides, { at: \"0\" }] }",
-        "5:18: a part of a type is side, lead, or has an offset, a path 'at', 'which', or a 'word'; did you mean side?"
+        "5:18: a part of a type is side, lead, or has an offset, a path 'at', 'which', a 'word', or 'element'; did you mean side?"
       ),
       (
         5, "fields: { type: [side, { at: a.b.c.d.e }] }",

@@ -44,7 +44,10 @@ import Testing
 
   @Test(
     arguments: [
-      (4, "  kind: lengthy", "4:9: the kind of framing is delimited, line, message, terminated, headers or resp"),
+      (
+        4, "  kind: lengthy",
+        "4:9: the kind of framing is delimited, line, message, terminated, headers, resp, xml or pairs"
+      ),
       (4, "  knd: line", "4:3: 'knd' is not known here; known are: kind, delimiter, escape, maximum"),
       (5, "", "4:3: 'delimiter' is missing"),
       (5, "  delimiter: 7E7E", "5:14: 1 to 1 bytes in hexadecimal are wanted here"),

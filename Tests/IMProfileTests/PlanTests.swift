@@ -38,10 +38,10 @@ import Testing
   @Test func unknownName() {
     #expect(
       throws: ProfileError(
-        source: "xmpp",
+        source: "gopher",
         message: "there is no such profile; built in are: \(BuiltInProfiles.names.joined(separator: ", "))")
     ) {
-      try BuiltInProfiles.plan("xmpp")
+      try BuiltInProfiles.plan("gopher")
     }
   }
 

@@ -3,13 +3,14 @@
 /// What is inside frames. Values lie in the content; a content that ends somewhere ends there whatever follows, and one that is cut is
 /// not malformed in front of the cut.
 let contentTargets =
-  [ContentKind.json, .protobuf, .headers, .words, .resp, .xml].map { kind in
+  [ContentKind.json, .protobuf, .headers, .words, .resp, .xml, .messagepack, .ber, .pairs].map { kind in
     Target(name: "content-\(kind.name)") { content($0, kind) }
   }
 
 private let paths: [ContentKind: [String]] = [
   .json: ["a", "id", "0", "2", "*.id", "ctrl.code", "1.0.a.b"], .protobuf: ["1", "2", "22.1", "22.2.3"],
   .headers: ["id", "content-length", "a"], .words: ["1", "2", "2-", "last"], .resp: ["0", "1", "1.0"],
+  .messagepack: ["a", "0", "1.2", "a.b", "*.id", "5"], .ber: ["0", "1", "1.@tag", "1.0.2"], .pairs: ["35", "34", "8"],
   .xml: ["@id", "@type", "body", "error.@type", "*.item.@jid"],
 ]
 
@@ -20,7 +21,9 @@ private func plan(_ kind: ContentKind) -> ContentPlan {
   }
   if kind == .json || kind == .protobuf { _ = builder.which([.name(Array("pub".utf8)), .number(3), .number(10)]) }
   if kind == .xml { _ = builder.slot([.element]) }
-  return builder.plan(kind, stream: kind == .xml ? Array("stream".utf8) : [])
+  var form = ContentForm(kind)
+  if kind == .xml { form.stream = Array("stream".utf8) }
+  return builder.plan(form)
 }
 
 nonisolated(unsafe) private let plans = Dictionary(uniqueKeysWithValues: paths.keys.map { ($0, plan($0)) })

@@ -58,6 +58,7 @@ extension UnsafePointer<Plan> {
     case .headers: return nextBlock(bytes, position, end, general, values)
     case .resp: return nextValue(bytes, position, end, general, values)
     case .xml: return nextElement(bytes, position, end, general, values)
+    case .pairs: return nextPairs(bytes, position, end, general)
     case .length, .delimited, .line: return .notAFrame
     }
   }
@@ -301,16 +302,77 @@ extension UnsafePointer<Plan> {
     }
   }
 
-  /// The element at `position`; blanks between elements are a beat where the plan has one.
+  /// The element at `position`; blanks between elements are a beat where the plan has one, else they belong to the next element.
   private func nextElement(
     _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ general: UnsafePointer<GeneralPlan>,
     _ values: UnsafeMutablePointer<ContentValue>
   ) -> GeneralResult {
     var stop = position
     while stop < end, XMLText.isBlank(bytes.u8(stop)) { stop += 1 }
-    guard stop > position else { return nextValue(bytes, position, end, general, values) }
-    guard general.pointee.beat >= 0 else { return .stray(stop - position) }
+    guard stop > position, general.pointee.beat >= 0 else {
+      return nextValue(bytes, position, end, general, values)
+    }
     return .frame(GeneralExtent(start: position, body: stop, bodyEnd: stop, end: stop, isBeat: true))
+  }
+
+  /// The longest first pair of a frame of pairs, and the longest head of one, in bytes.
+  private static var longestPair: Int { 64 }
+
+  /// Pairs: the first begins a frame, the second has the length of those that follow, the last the sum of all bytes before it.
+  private func nextPairs(
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ general: UnsafePointer<GeneralPlan>
+  ) -> GeneralResult {
+    let begins = Int(general.pointee.beginCount)
+    guard let first = find(bytes, position, end, general.pointee.begins, general.pointee.beginCount) else {
+      let kept = min(begins - 1, end - position)
+      return end - position > kept ? .stray(end - position - kept) : .needMore(begins)
+    }
+    if first > position { return .stray(first - position) }
+    let separator = general.pointee.content?.separator ?? 1
+    let available = end - position
+    guard let stop = bytes.first(separator, position + begins, min(end, position + Self.longestPair)) else {
+      return available >= Self.longestPair ? .notAFrame : .needMore(available + 1)
+    }
+    guard let close = bytes.first(separator, stop + 1, min(end, stop + Self.longestPair)) else {
+      return end - stop >= Self.longestPair ? .notAFrame : .needMore(available + 1)
+    }
+    guard let (tag, value) = pair(bytes, stop + 1, close), tag == general.pointee.lengthTag,
+      value <= UInt64(pointee.maximumBody)
+    else { return .notAFrame }
+    let last = close + 1 + Int(value)
+    guard general.pointee.checksumTag > 0 else {
+      guard last <= end else { return .needMore(last - position) }
+      return .frame(GeneralExtent(start: position, body: position, bodyEnd: last, end: last))
+    }
+    guard last + 2 <= end, let over = bytes.first(separator, last, min(end, last + Self.longestPair)) else {
+      return end - last >= Self.longestPair ? .notAFrame : .needMore(max(last + 2 - position, available + 1))
+    }
+    guard let (sumTag, _) = pair(bytes, last, over), sumTag == general.pointee.checksumTag else { return .notAFrame }
+    return .frame(GeneralExtent(start: position, body: position, bodyEnd: over + 1, end: over + 1))
+  }
+
+  /// The numbers of a pair between two places, both decimal.
+  private func pair(_ bytes: borrowing Bytes, _ start: Int, _ end: Int) -> (tag: UInt64, value: UInt64)? {
+    guard let equals = bytes.first(0x3d, start, end), let tag = bytes.decimal(start, equals - start),
+      let value = bytes.decimal(equals + 1, end - equals - 1)
+    else { return nil }
+    return (tag, value)
+  }
+
+  /// Verifies the sum of a frame of pairs: of all bytes up to the last pair, modulo 256.
+  private func verifyPairs(
+    _ bytes: borrowing Bytes, _ extent: GeneralExtent, _ general: UnsafePointer<GeneralPlan>,
+    _ frame: UnsafeMutablePointer<Frame>
+  ) {
+    guard general.pointee.checksumTag > 0 else { return }
+    let separator = general.pointee.content?.separator ?? 1
+    var last = extent.end - 1
+    while last > extent.start, bytes.u8(last - 1) != separator { last -= 1 }
+    guard let (_, found) = pair(bytes, last, extent.end - 1) else { return }
+    var sum: UInt8 = 0
+    for i in extent.start..<last { sum &+= bytes.u8(i) }
+    frame.pointee.checksum = found
+    frame.pointee.checksumStatus = found == UInt64(sum) ? .be : .bad
   }
 
   /// The first place at or after `position` where `count` bytes are those of `pattern`; `nil` where none is before `end`.
@@ -414,6 +476,7 @@ extension UnsafePointer<Plan> {
       openGeneral(bytes, frame)
     } else {
       frame.pointee.checksumStatus = .unchecked
+      if pointee.framing.kind == .pairs { verifyPairs(bytes, extent, general, frame) }
     }
     readValues(bytes, origin, lead.sequence, values, frame, general)
     if kind.pointee.stepCount > 0 {
@@ -722,7 +785,11 @@ extension UnsafePointer<Plan> {
     if let content = general.pointee.content {
       if frame.pointee.flags.contains(.isUntyped), content.kind == .json { return -12 }
       switch content.kind {
-      case .json, .xml: bits += 16
+      case .json, .xml, .ber, .pairs: bits += 16
+      // A small number is a value, too.
+      case .messagepack:
+        let first = bytes.u8(frame.pointee.body)
+        bits += frame.pointee.bodyCount > 1 && (first & 0xe0 == 0x80 || first >= 0xdc && first < 0xe0) ? 16 : 0
       // A line of words is what a person types, and what many protocols have.
       case .resp where !Self.isRESP(bytes.u8(frame.pointee.start)): return 0
       case .headers, .resp: bits += 12
@@ -745,6 +812,7 @@ extension UnsafePointer<Plan> {
         if proof < 12 { bits -= proof }
       }
     }
+    if pointee.framing.kind == .pairs, frame.pointee.checksumStatus == .be { bits += 8 }
     bits += 3 * Int(general.pointee.beginCount) + 8 * Int(general.pointee.trailerCount)
     if pointee.framing.kind != .message { bits += 3 * Int(general.pointee.endCount) }
     return bits

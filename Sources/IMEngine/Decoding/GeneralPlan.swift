@@ -108,6 +108,8 @@ package struct GeneralPlan: BitwiseCopyable, @unchecked Sendable {
   package var wideOffset: UInt16 = 0, wideCount: UInt8 = 0
   /// The paths into a JSON object that is the end of a line; `nil` where no type has one.
   package var inner: ContentPlan?
+  /// The numbers of the pairs that have the length of a frame and its checksum; 0 where there is no checksum.
+  package var lengthTag: UInt32 = 0, checksumTag: UInt32 = 0
   /// The byte between frames that is a frame of the type `beat`; negative where there is none.
   package var beat: Int16 = -1
   /// The channel of a connection; numbers are each channel's own. Absent where a connection has no channels.

@@ -22,6 +22,8 @@ package struct PlanFraming: Sendable, BitwiseCopyable {
     case resp
     /// By the content itself: one XML element after the other.
     case xml
+    /// By a pair that has the length of those after it.
+    case pairs
   }
   /// How the ends of frames are found.
   package var kind = Kind.length

@@ -61,9 +61,9 @@ extension Streams {
 
   /// Beats after a frame in the packet that ends it belong to it.
   private mutating func absorbBeats(_ bytes: borrowing Bytes, _ extent: inout GeneralExtent, _ end: Int) {
-    guard let general = currentPlan.pointee.general, general.pointee.beat >= 0, !extent.isBeat else { return }
-    let before = extent.end
     let isXML = currentPlan.pointee.framing.kind == .xml
+    guard let general = currentPlan.pointee.general, isXML || general.pointee.beat >= 0, !extent.isBeat else { return }
+    let before = extent.end
     while extent.end < end,
       isXML ? XMLText.isBlank(bytes.u8(extent.end)) : Int16(bytes.u8(extent.end)) == general.pointee.beat
     { extent.end += 1 }
@@ -347,7 +347,7 @@ extension Streams {
       case .notAFrame: return bits > 0 && failures > 0 ? nil : bits > 40 ? bits : nil
       case .needMore: return bits
       case .stray(let count):
-        guard isMessage || count == 0 || plan.pointee.framing.kind == .xml else { return nil }
+        guard isMessage || count == 0 else { return nil }
         position += max(1, count)
       case .frame(let extent):
         position = extent.end
@@ -512,6 +512,9 @@ extension UnsafePointer<Plan> {
         position += 1
       }
       return nil
+    case .pairs:
+      guard let general = pointee.general else { return nil }
+      return find(bytes, position, end, general.pointee.begins, general.pointee.beginCount)
     case .xml:
       while position < end {
         if bytes.u8(position) == 0x3c {

@@ -14,9 +14,10 @@ enum ExportableKeys {
     ],
     "framing": [
       "kind", "delimiter", "escape", "maximum", "records", "begins", "ends", "body", "beat", "lines", "case", "stream",
+      "separator", "length", "checksum",
     ],
     "framing.body": ["header", "word", "of"],
-    "content": ["kind", "lead", "case"],
+    "content": ["kind", "lead", "case", "separator"],
     "content.lead.*": ["digits", "until", "when"],
     "content.lead.*.digits": ["maximum", "into"],
     "content.lead.*.until": ["byte"],

@@ -153,7 +153,7 @@ struct LuaDissector {
     case .line:
       throw (try exported.root.required("framing")).error("frames that are lines cannot be exported so far")
     case .delimited: break
-    case .counted, .message, .terminated, .headers, .resp, .xml:
+    case .counted, .message, .terminated, .headers, .resp, .xml, .pairs:
       throw (try exported.root.required("fields")).error(
         "types that a content or several parts tell cannot be exported so far")
     }

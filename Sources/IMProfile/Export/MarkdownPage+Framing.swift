@@ -12,6 +12,7 @@ extension MarkdownPage {
     case .terminated: return "end at bytes that are nowhere inside"
     case .headers: return "are header lines and a body"
     case .resp: return "are values of RESP"
+    case .pairs: return "are pairs of a number and a value, the second of which has their length"
     case .xml: return "are XML elements, and the tags of the element that holds them"
     case .counted: return "have a length\(draft.general?.content.map { ", and \($0.kind.name) inside" } ?? "")"
     case .length, .line: return "lines"
