@@ -1,6 +1,7 @@
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 /// Messages to many.
 @Suite struct GroupTests {

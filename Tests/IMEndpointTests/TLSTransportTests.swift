@@ -4,6 +4,7 @@ import IMWire
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 /// TLS on real sockets of the loopback, with a certificate for `chat.example` that is its own authority.
 @Suite(.enabled(if: loopbackIsUp, "the loopback interface is down")) struct TLSTransportTests {

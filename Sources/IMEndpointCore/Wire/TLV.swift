@@ -219,7 +219,7 @@ public enum TLV {
   }
 
   /// The bytes of `number`, most significant first.
-  static func bigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
+  package static func bigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
     (0..<number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> (number.bitWidth - 8 - $0 * 8)) }
   }
 
