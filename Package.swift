@@ -53,7 +53,7 @@ let offered: [Product] =
         "IMRedaction",
         "IMFilter",
         "IMOwners", "IMTerminal", "IMBrowser", "IMStore",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMPipeline", "IMCommandLine", "IMEndpoint",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMPipeline", "IMCommandLine", "IMEndpointCore", "IMEndpoint",
       ])
   ] : []
 
@@ -63,6 +63,7 @@ let package = Package(
   products: [
     .executable(name: "imdump", targets: ["imdump"]),
     .executable(name: "impeer", targets: ["impeer"]),
+    .library(name: "IMEndpointCore", targets: ["IMEndpointCore"]),
     .library(name: "IMEndpoint", targets: ["IMEndpoint"]),
     .library(name: "IMMailbox", targets: ["IMMailbox"]),
   ] + offered,
@@ -135,8 +136,9 @@ let package = Package(
         "IMYAML",
         "IMWire", "CSandbox",
       ], isCold: true),
-    room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
-    room("IMMailbox", ["IMEndpoint", "CSQLite"]),
+    room("IMEndpointCore", ["IMWire"]),
+    room("IMEndpoint", ["IMEndpointCore", "IMWire", "CDeflate", "CEpoll", "CSSL"]),
+    room("IMMailbox", ["IMEndpointCore", "CSQLite"]),
     room("IMCommandLine", ["IMWire"], isCold: true),
     .executableTarget(
       name: "imdump",
@@ -149,7 +151,8 @@ let package = Package(
     .executableTarget(
       name: "impeer",
       dependencies: [
-        "IMEndpoint", "IMMailbox", "IMPipeline", "IMDocuments", "IMOutput", "IMAlerts", "IMMetrics", "IMYAML", "IMWire",
+        "IMEndpointCore", "IMEndpoint", "IMMailbox", "IMPipeline", "IMDocuments", "IMOutput", "IMAlerts", "IMMetrics",
+        "IMYAML", "IMWire",
         "IMCommandLine",
       ],
       swiftSettings: settings + checked),
@@ -172,7 +175,7 @@ let package = Package(
     tests("IMFieldsTests", ["IMFields", "IMProfile", "IMEngine", "IMYAML", "IMWire"]),
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
     tests("IMYAMLTests", ["IMYAML"]),
-    tests("IMProfileTests", ["IMProfile", "IMEndpoint", "IMEngine", "IMYAML", "IMWire"]),
+    tests("IMProfileTests", ["IMProfile", "IMEndpointCore", "IMEndpoint", "IMEngine", "IMYAML", "IMWire"]),
     tests("IMInferenceTests", ["IMInference", "IMProfile", "IMEngine"]),
     tests("IMRedactionTests", ["IMRedaction", "IMProfile", "IMEngine", "IMFields", "IMWire"]),
     tests("IMFilterTests", ["IMFilter", "IMWire"]),
@@ -194,7 +197,7 @@ let package = Package(
     tests("IMStoreTests", ["IMStore", "IMEngineTestSupport", "IMOutput", "IMEngine", "IMWire"]),
     tests("IMShipTests", ["IMShip", "IMDocuments", "IMOTLP", "IMWire"]),
     tests("IMReportTests", ["IMReport", "IMEngine", "IMMetrics", "IMOutput", "IMWire"]),
-    tests("IMEndpointTests", ["IMEndpoint", "IMMailbox", "IMWire"]),
+    tests("IMEndpointTests", ["IMEndpoint", "IMEndpointCore", "IMMailbox", "IMWire", "CDeflate"]),
     tests(
       "imdumpTests",
       [

@@ -2,6 +2,7 @@
 #define IMDUMP_CSSL_SHIM_H
 
 #include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
@@ -22,6 +23,20 @@ static inline long imdump_ssl_set_server_name(SSL *connection, const char *name)
 
 static inline void imdump_ssl_cache_sessions(SSL_CTX *context, int mode) {
   SSL_CTX_set_session_cache_mode(context, mode);
+}
+
+// The SHA-256 of the public key in the peer's certificate, in the form that certificates have it (SubjectPublicKeyInfo): 1, or 0
+// where there is none.
+static inline int imdump_ssl_peer_key_digest(const SSL *connection, unsigned char digest[32]) {
+  X509 *certificate = SSL_get1_peer_certificate(connection);
+  if (certificate == NULL) return 0;
+  unsigned char *bytes = NULL;
+  int count = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &bytes);
+  X509_free(certificate);
+  if (count <= 0) return 0;
+  int done = EVP_Digest(bytes, (size_t)count, digest, NULL, EVP_sha256(), NULL);
+  OPENSSL_free(bytes);
+  return done == 1;
 }
 
 #endif

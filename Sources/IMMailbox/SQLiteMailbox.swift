@@ -1,5 +1,5 @@
 internal import CSQLite
-public import IMEndpoint
+public import IMEndpointCore
 
 /// Why a store could not be used.
 public struct MailboxError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -16,8 +16,10 @@ package struct EndpointMetrics: Sendable {
   package private(set) var heartbeats = HeartbeatCounts()
   /// Round trips by Karn's rule, of everything but heartbeats, by direction of what was answered, client to server first.
   package private(set) var roundTripsByDirection: InlineArray<2, RTTRecorder> = [RTTRecorder(), RTTRecorder()]
-  /// From messages' first copies to their first receipts, by direction of the message, client to server first.
+  /// From messages' first copies to the first receipts that say that they were read, by direction of the message, client to server first.
   package private(set) var reads: InlineArray<2, RTTRecorder> = [RTTRecorder(), RTTRecorder()]
+  /// From messages' first copies to the first receipts that say that they were delivered, in the same way.
+  package private(set) var deliveries: InlineArray<2, RTTRecorder> = [RTTRecorder(), RTTRecorder()]
   /// How connections began and ended.
   package private(set) var connections = ConnectionCounts()
   /// What became of the protocol's own handshakes.
@@ -105,9 +107,13 @@ package struct EndpointMetrics: Sendable {
     }
   }
 
-  /// Counts a message that was read `latency` after its first copy.
-  package mutating func read(after latency: Nanoseconds, _ direction: Direction) {
-    reads[Int(direction.rawValue)].record(latency)
+  /// Counts the first receipt of its level of a message.
+  package mutating func receipt(_ receipt: MessageReceipt) {
+    let way = Int(receipt.direction.rawValue)
+    switch receipt.level {
+    case .delivered: deliveries[way].record(receipt.latency)
+    case .read: reads[way].record(receipt.latency)
+    }
   }
 
   /// Counts the time between two heartbeats of a connection.
@@ -145,6 +151,7 @@ package struct EndpointMetrics: Sendable {
     for way in 0...1 {
       roundTripsByDirection[way].add(other.roundTripsByDirection[way])
       reads[way].add(other.reads[way])
+      deliveries[way].add(other.deliveries[way])
     }
   }
 

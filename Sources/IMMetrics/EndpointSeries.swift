@@ -35,10 +35,8 @@ package struct EndpointSeries: Sendable {
     }
   }
 
-  /// Counts a message that was read `latency` after its first copy.
-  package mutating func read(after latency: Nanoseconds, _ direction: Direction) {
-    figures.read(after: latency, direction)
-  }
+  /// Counts the first receipt of its level of a message.
+  package mutating func receipt(_ receipt: MessageReceipt) { figures.receipt(receipt) }
   /// Counts the time between two heartbeats of a connection.
   package mutating func heartbeat(after interval: Nanoseconds) { figures.heartbeat(after: interval) }
   /// Adds what a connection counted that is over; `told` is what its report counts.

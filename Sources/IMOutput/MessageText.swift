@@ -6,7 +6,7 @@ import IMWire
 package enum MessageText {
   /// Fields that name a receiver or a topic, the first of them that a message has.
   private static let destinations = [
-    "resolved_topic", "topic", "room_id", "group", "destination", "destinations", "to",
+    "resolved_topic", "topic", "room_id", "group", "destination", "destinations", "to", "recipient",
   ]
   /// Parts of the names of fields with what users write that is no text of a message.
   private static let addresses = ["topic", "subscription", "properties", "correlation", "will_"]
@@ -42,6 +42,23 @@ package enum MessageText {
     return nil
   }
 
+  /// Which part of a large message a message carries: its fields `transfer`, `transfer_offset`, `transfer_bytes` and `transfer_size`; `nil`
+  /// where it lacks one of them, or they contradict each other.
+  package static func part(of fields: [NamedField], _ plan: ProtocolPlan) -> TransferPart? {
+    guard let names = plan.fields else { return nil }
+    func number(_ name: String) -> UInt64? {
+      for (id, info) in names.fields.enumerated() where info.name == name {
+        for field in fields.values(of: id) { if case .unsigned(let number) = field.value { return number } }
+      }
+      return nil
+    }
+    guard let transfer = number("transfer"), let offset = number("transfer_offset"),
+      let count = number("transfer_bytes"), let total = number("transfer_size"),
+      offset <= total, count <= total - offset
+    else { return nil }
+    return TransferPart(transfer: transfer, bytes: offset..<offset + count, total: total)
+  }
+
   private static func isText(_ info: FieldInfo) -> Bool {
     guard info.isShown, info.sensitivity == .payload, info.type == .text || info.type == .bytes else { return false }
     return !addresses.contains { info.name.contains($0) }
@@ -69,6 +86,21 @@ package enum MessageText {
   }
 }
 
+/// A part of a large message that goes in pieces, each of them a message of its own on the wire.
+package struct TransferPart: Equatable, Sendable {
+  /// The large message's name, which its pieces share.
+  package let transfer: UInt64
+  /// Which of its bytes they are, from 0.
+  package let bytes: Range<UInt64>
+  /// How many bytes the large message has.
+  package let total: UInt64
+
+  /// A part of its parts.
+  package init(transfer: UInt64, bytes: Range<UInt64>, total: UInt64) {
+    (self.transfer, self.bytes, self.total) = (transfer, bytes, total)
+  }
+}
+
 /// What is shown of a message besides its line, made of its first copy.
 package final class MessageDetails: Sendable {
   /// Lines beneath the message's, as `FrameTextWriter` writes them.
@@ -77,10 +109,12 @@ package final class MessageDetails: Sendable {
   package let text: String?
   /// To whom or to what topic; `nil` where it names none.
   package let destination: String?
+  /// Which part of a large message it is; `nil` where it is a message by itself.
+  package let part: TransferPart?
 
   /// Details of their parts.
-  package init(lines: [UInt8] = [], text: String? = nil, destination: String? = nil) {
-    (self.lines, self.text, self.destination) = (lines, text, destination)
+  package init(lines: [UInt8] = [], text: String? = nil, destination: String? = nil, part: TransferPart? = nil) {
+    (self.lines, self.text, self.destination, self.part) = (lines, text, destination, part)
   }
 
   /// About how many bytes of memory they take.

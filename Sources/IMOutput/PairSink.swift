@@ -48,9 +48,9 @@ package final class PairSink<First: EngineSink>: EngineSink {
   }
 
   /// Tells both.
-  package func read(after latency: Nanoseconds, _ direction: Direction, endpoint: UInt32) {
-    first.read(after: latency, direction, endpoint: endpoint)
-    other.read(after: latency, direction, endpoint: endpoint)
+  package func receipt(_ receipt: MessageReceipt) {
+    first.receipt(receipt)
+    other.receipt(receipt)
   }
 
   /// Tells both.

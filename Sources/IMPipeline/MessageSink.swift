@@ -173,6 +173,7 @@ final class MessageSink: EngineSink {
     store.met(status, place: place)
   }
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) { store.adopted(exchange, times) }
+  func receipt(_ receipt: MessageReceipt) { store.receipt(receipt) }
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {
     hear?(issue, connection)
     marks.note(issue, connection)
@@ -223,7 +224,7 @@ struct DetailsMaker {
       guard frame.kind.pointee.role == .message else { return nil }
       return MessageDetails(
         text: MessageText.text(of: fields, plan) ?? Self.plain(frame, plan, fields, book.secrets, body),
-        destination: MessageText.destination(of: fields, plan))
+        destination: MessageText.destination(of: fields, plan), part: MessageText.part(of: fields, plan))
     case .lines:
       var out = ByteWriter(capacity: 1_024)
       writer.beneath(

@@ -36,9 +36,9 @@ final class StatsSink: EngineSink {
     for i in batch.indices { compared?.settled(batch[i], role: roles[batch[i].plan, batch[i].kind]) }
   }
 
-  func read(after latency: Nanoseconds, _ direction: Direction, endpoint: UInt32) {
-    EndpointMetrics.reserve(endpoint, in: &endpoints)
-    endpoints[Int(endpoint)].read(after: latency, direction)
+  func receipt(_ receipt: MessageReceipt) {
+    EndpointMetrics.reserve(receipt.endpoint, in: &endpoints)
+    endpoints[Int(receipt.endpoint)].receipt(receipt)
   }
 
   func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32) {

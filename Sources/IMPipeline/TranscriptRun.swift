@@ -24,6 +24,13 @@ package func runTranscript(
   var writer = TranscriptWriter(style: style)
   var order = OrderedLines(isLive: run.isLive)
   let topics = options.topics.map { TopicPattern($0) }
+  var transfers = TransferBook()
+  func write(_ done: TransferBook.Done) {
+    var out = ByteWriter(capacity: 256)
+    writer.write(done.progress, to: &out)
+    order.add(done.exchange, out)
+    order.end(done.exchange)
+  }
   let (driver, sink) = try run.messages(MessageChoice(), options.filter, showing: .text) { record, exchange in
     let isWanted =
       record.role == .message
@@ -31,11 +38,15 @@ package func runTranscript(
       && (topics.isEmpty
         || record.details?.destination.map { topic in topics.contains { $0.takes(topic) } } ?? false)
     guard isWanted else { return }
+    if let part = record.details?.part {
+      for done in transfers.add(record, exchange, part) { write(done) }
+      return
+    }
     var out = ByteWriter(capacity: 256)
     writer.write(record, exchange, to: &out)
-    order.add(exchange, out)
+    order.add(exchange.id, out)
   }
-  sink.over = { order.end($0) }
+  sink.over = { number in if !transfers.isOpen(number) { order.end(number) } }
   func flush(all: Bool = false) {
     var out = ByteWriter()
     order.take(all: all).withUnsafeBytes { out.raw($0) }
@@ -48,6 +59,7 @@ package func runTranscript(
       flush()
     })
   sink.end()
+  for done in transfers.end() { write(done) }
   flush(all: true)
   return run.conclude(driver, errors, output)
 }
@@ -67,10 +79,10 @@ struct OrderedLines {
   init(isLive: Bool) { self.isLive = isLive }
 
   /// Adds the line of a message.
-  mutating func add(_ exchange: Exchange, _ line: borrowing ByteWriter) {
+  mutating func add(_ exchange: UInt32, _ line: borrowing ByteWriter) {
     let bytes = line.withBytes { Array($0) }
-    if isLive || exchange.id < next { return append(bytes) }
-    waiting[exchange.id] = bytes
+    if isLive || exchange < next { return append(bytes) }
+    waiting[exchange] = bytes
   }
 
   /// Takes note that a message is over, with or without a line.

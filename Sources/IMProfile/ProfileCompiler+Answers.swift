@@ -47,16 +47,21 @@ extension ProfileCompiler {
   }
 
   mutating func receipts(_ reader: YAMLReader) throws(ProfileError) {
-    try reader.allow("type", "tag")
+    try reader.allow("type", "tag", "delivered", "size")
     let type = try reader.required("type")
     let name = try type.text()
     guard let index = typeNames.firstIndex(of: name) else { throw type.error("there is no type '\(name)'") }
     guard draft.kinds[index].flags.isSuperset(of: .expectsAck), !draft.kinds[index].flags.contains(.handshake) else {
       throw type.error("a receipt's type is one that is answered, and not the handshake's")
     }
-    let tag = try reader.required("tag")
-    guard draft.plan.tlv.shape != .none else { throw tag.error("a tag needs 'tlv'") }
+    let delivered = try reader.optional("delivered")
+    let read = delivered == nil ? try reader.required("tag") : try reader.optional("tag")
+    for tag in [read, delivered].compactMap({ $0 }) where draft.plan.tlv.shape == .none {
+      throw tag.error("a tag needs 'tlv'")
+    }
     draft.kinds[index].flags.insert(.receipt)
-    draft.plan.receiptTag = UInt32(try tag.number(0...Int(UInt32.max - 1)))
+    if let tag = read { draft.plan.receiptTag = UInt32(try tag.number(0...Int(UInt32.max - 1))) }
+    if let tag = delivered { draft.plan.deliveryTag = UInt32(try tag.number(0...Int(UInt32.max - 1))) }
+    if let size = try reader.optional("size") { draft.plan.receiptSize = UInt8(try size.number(1...8)) }
   }
 }

@@ -19,7 +19,7 @@ struct Chat: Command {
         what waits has been accepted. Without a terminal, lines are read from standard input and events are printed one a \
         line: [accepted], [delivered], [read] or [failed: reason], and the message.
 
-        A line "/send FILE" sends a file, and "/leave" leaves the group.
+        A line "/send FILE" sends a file, "/group" says who is in the group, and "/leave" leaves it.
 
         Exit status: 0 when everything was accepted, 1 when something was refused, 69 when there was no server.
         """)

@@ -244,6 +244,10 @@ final class ChatSession: Watcher {
       view.note("left \(group)")
       return true
     }
+    if line == "/group", let group {
+      transport.update { $0.askMembers(of: group, in: session, at: $1) }
+      return true
+    }
     if line.hasPrefix("/send ") { return sendFile(String(line.dropFirst(6))) }
     let message = message(.text(line))
     let sent = transport.update { core, now in
@@ -327,6 +331,10 @@ final class ChatSession: Watcher {
       case .earlier(let receipt):
         let number = receipt.number & (1 << 56 - 1)
         view.note("message \(number) to \(inbox.conversation(of: receipt)), from before: \(receipt.state)")
+      case .members(let answer):
+        let (group, members) = inbox.members(of: answer)
+        view.note(
+          members.isEmpty ? "not a member of \(group)" : "members of \(group): \(members.joined(separator: ", "))")
       case .room: hasRoom = true
       case .sending(let id, _, let progress): if let place = messages[id] { view.progress(place, progress) }
       case .receiving(let name, _, let progress): view.progress(of: name, progress)

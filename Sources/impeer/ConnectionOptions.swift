@@ -11,6 +11,9 @@ struct ConnectionOptions: OptionGroup {
   var isInsecure = false
   var keyLog: String?
   var tokenFile: String?
+  var certificate: String?
+  var key: String?
+  var pins: [String] = []
 
   static var table: [Option<Self>] {
     [
@@ -19,10 +22,21 @@ struct ConnectionOptions: OptionGroup {
       .flag("--tls", \.usesTLS, "Speak TLS, and hold the server's certificate against --host."),
       .value("--ca <file>", \.authorities, "Trust the authorities in this PEM file instead of the system's."),
       .flag("--insecure", \.isInsecure, "Take any certificate: for tests."),
+      .list(
+        "--pin <digest>", \.pins,
+        "Take only a server with this public key: its SHA-256, 64 hexadecimal digits. Repeatable."),
+      .value("--client-cert <file>", \.certificate, "Show the server the certificate chain in this PEM file."),
+      .value("--client-key <file>", \.key, "The private key of --client-cert, a PEM file."),
       .value(
         "--keylog <file>", \.keyLog, "Append the secrets of TLS to this file, so that a capture can be decrypted."),
       .value("--token-file <file>", \.tokenFile, "Show the server the token in this file, which says who you are."),
     ]
+  }
+
+  private static func digest(_ text: String) -> [UInt8]? {
+    let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+    guard digits.count == 64, text.utf8.count == 64 else { return nil }
+    return stride(from: 0, to: 64, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
   }
 
   /// The addresses of the server.
@@ -40,9 +54,20 @@ struct ConnectionOptions: OptionGroup {
 
   /// What connections are secured with; nil for plain ones.
   func security() throws(Complaint) -> TLSContext? {
-    guard usesTLS || authorities != nil || isInsecure else { return nil }
+    guard usesTLS || authorities != nil || isInsecure || certificate != nil || key != nil || !pins.isEmpty
+    else { return nil }
+    if key != nil, certificate == nil { throw Complaint("--client-key needs --client-cert", .usage) }
+    var digests: [[UInt8]] = []
+    for pin in pins {
+      guard let digest = Self.digest(pin) else {
+        throw Complaint("--pin: '\(pin)' is not 64 hexadecimal digits", .usage)
+      }
+      digests.append(digest)
+    }
     do throws(TransportError) {
-      let context = try TLSContext.client(serverName: isInsecure ? nil : host, authorities: authorities)
+      let context = try TLSContext.client(
+        serverName: isInsecure ? nil : host, authorities: authorities, certificate: certificate, key: key)
+      context.pin(digests)
       if let keyLog { try context.logKeys(to: keyLog) }
       return context
     } catch {

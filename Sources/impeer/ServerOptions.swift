@@ -9,6 +9,7 @@ struct ServerOptions: OptionGroup {
   var certificate: String?
   var key: String?
   var keyLog: String?
+  var clientAuthorities: String?
 
   static var table: [Option<Self>] {
     [
@@ -16,6 +17,9 @@ struct ServerOptions: OptionGroup {
       .value("--port <port>", \.port, "Listen at this port; 0 lets the system choose."),
       .value("--cert <file>", \.certificate, "Speak TLS with the certificate chain in this PEM file."),
       .value("--key <file>", \.key, "The private key of --cert, a PEM file."),
+      .value(
+        "--client-ca <file>", \.clientAuthorities,
+        "With --cert: let in only clients with a certificate of an authority in this PEM file."),
       .value(
         "--keylog <file>", \.keyLog, "Append the secrets of TLS to this file, so that a capture can be decrypted."),
     ]
@@ -33,9 +37,14 @@ struct ServerOptions: OptionGroup {
 
   /// What connections are secured with; nil for plain ones.
   func security() throws(Complaint) -> TLSContext? {
-    guard let certificate else { return nil }
+    guard let certificate else {
+      // Without it nobody would be asked for a certificate.
+      if clientAuthorities != nil { throw Complaint("--client-ca needs --cert", .usage) }
+      return nil
+    }
     do throws(TransportError) {
-      let context = try TLSContext.server(certificate: certificate, key: key ?? certificate)
+      let context = try TLSContext.server(
+        certificate: certificate, key: key ?? certificate, clientAuthorities: clientAuthorities)
       if let keyLog { try context.logKeys(to: keyLog) }
       return context
     } catch {

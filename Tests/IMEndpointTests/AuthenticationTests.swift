@@ -2,6 +2,7 @@ import IMWire
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 /// Who may come is the application's to say.
 @Suite struct AuthenticationTests {

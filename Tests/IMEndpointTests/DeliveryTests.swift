@@ -1,6 +1,7 @@
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 /// What one run over a simulated network has come to.
 struct Outcome {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 @Suite struct FrameScannerTests {
   static let bodies: [[UInt8]] = [[], [1, 2, 3, 4], Array(repeating: 9, count: 300), [], [5]]

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 @Suite struct FrameTests {
   private func bytes(_ header: FrameHeader, _ body: [UInt8] = []) -> [UInt8] {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 /// Messages to many.
 @Suite struct GroupTests {
@@ -33,6 +34,53 @@ import Testing
     talk.wait()
     #expect(talk.last(dan.0, refused) == .failed && talk.reasons == [.notAMember])
     #expect(talk.simulation.server.mailboxBytes == 0)
+  }
+
+  /// A member is told who is in the group, also where its connection was lost after it asked; who is none gets no names; of one answer no more
+  /// is told than was asked for.
+  @Test func membersAreTold() throws {
+    let talk = LevelTests.Talk()
+    var told: [String] = []
+    let former = talk.simulation.onClientEvent
+    talk.simulation.onClientEvent = { client, event, inbox in
+      former(client, event, inbox)
+      guard case .members(let answer) = event else { return }
+      let (group, members) = inbox.members(of: answer)
+      told.append("\(client) \(group): \(members.joined(separator: " "))")
+    }
+    let (ann, bob, dan) = try (talk.come("ann"), talk.come("bob"), talk.come("dan"))
+    func ask(_ who: (Int, SessionID), _ group: String) {
+      talk.simulation.clients[who.0].askMembers(of: group, in: who.1, at: talk.simulation.moment)
+      talk.simulation.settle(client: who.0)
+      talk.wait(0.5)
+    }
+    for member in [bob, ann] { join(talk, member, "team") }
+    ask(ann, "team")
+    ask(dan, "team")
+    ask(dan, "nobody's")
+    #expect(told == ["\(ann.0) team: ann bob", "\(dan.0) team: ", "\(dan.0) nobody's: "])
+    told = []
+    // Asked without a connection: the next one asks.
+    talk.simulation.clients[bob.0].forceDisconnect(bob.1, at: talk.simulation.moment)
+    talk.simulation.settle(client: bob.0)
+    ask(bob, "team")
+    #expect(told.isEmpty)
+    join(talk, dan, "team")
+    try talk.simulation.clients[bob.0].connect(bob.1, at: talk.simulation.moment)
+    talk.simulation.settle(client: bob.0)
+    talk.wait(2)
+    #expect(told == ["\(bob.0) team: ann bob dan"])
+  }
+
+  /// Answers of any bytes: names as far as they go, and none behind their end.
+  @Test func answersAreReadAsFarAsTheyGo() {
+    let value: [UInt8] = [3, 0, 4, 116, 101, 97, 109, 0, 1, 97, 0, 0, 0, 9, 98]
+    func names(_ count: Int) -> [String] {
+      let bytes = Array(value.prefix(count))
+      return GroupMembers.names(bytes.span.bytes, 0..<bytes.count)
+    }
+    #expect(names(15) == ["team", "a", ""] && names(12) == ["team", "a", ""] && names(10) == ["team", "a"])
+    #expect(names(9) == ["team"] && names(6) == [] && names(1) == [])
   }
 
   /// Delivered means to all, and who was away has it later.

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 @Suite struct HeartbeatTests {
   @Test(arguments: [

@@ -2,6 +2,7 @@ import IMWire
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 /// What peers send that mean harm: it costs them more than anybody else.
 @Suite struct HostileTests {

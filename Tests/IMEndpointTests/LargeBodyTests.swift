@@ -4,6 +4,7 @@ import IMWire
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 /// Bodies in memory that outlive the cores which write them, as a disk does.
 final class TestBodies: BodyStore, @unchecked Sendable {

@@ -4,6 +4,7 @@ import IMWire
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 /// Real sockets on the loopback, both ends in one loop that is turned until something has come about.
 @Suite(.enabled(if: loopbackIsUp, "the loopback interface is down")) struct LinuxTransportTests {

@@ -2,6 +2,7 @@ import IMWire
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 /// What a server keeps, for whom, and until when.
 @Suite struct MailboxTests {

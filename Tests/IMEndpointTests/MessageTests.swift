@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 @Suite struct MessageTests {
   static let messages: [Message] = [

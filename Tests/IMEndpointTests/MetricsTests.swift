@@ -1,6 +1,7 @@
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 /// What endpoints count.
 @Suite struct MetricsTests {

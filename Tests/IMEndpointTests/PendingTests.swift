@@ -1,6 +1,7 @@
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 @Suite struct PendingTests {
   private func insert(_ table: inout PendingTable, _ number: UInt32, at seconds: Double = 0) -> Int32 {

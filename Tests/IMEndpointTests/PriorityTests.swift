@@ -1,6 +1,7 @@
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 @Suite struct PriorityTests {
   private func message(_ id: UInt64, _ priority: Priority, at seconds: Double = 0, bytes: Int = 1) -> QueuedMessage {

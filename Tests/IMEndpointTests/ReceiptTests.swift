@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 @testable import IMMailbox
 
 /// Receipts find the sender, whatever became of its session and of the server's process.

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 @Suite struct ReconnectTests {
   private func delays(_ policy: ReconnectPolicy, _ reason: DisconnectReason, count: Int, path: NetworkPath.Kind = .wifi)

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 @Suite struct ServerTests {
   private func chat(_ conditions: Conditions = Conditions(), seed: UInt64 = 1) throws -> (Simulation, [SessionID]) {

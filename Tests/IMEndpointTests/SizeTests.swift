@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 /// What frames cost beside the same messages in JSON: everything an app would put there, and nothing more.
 @Suite struct SizeTests {

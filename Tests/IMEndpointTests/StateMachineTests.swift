@@ -1,6 +1,7 @@
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 @Suite struct StateMachineTests {
   /// What the tables are to say, written a second time: a row a state, a column an event, `.` for illegal.

@@ -3,6 +3,7 @@ import IMMailbox
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 /// What outlives a process, and one that was killed at any moment.
 @Suite struct StoreTests {

@@ -4,6 +4,7 @@ import IMWire
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 /// TLS on real sockets of the loopback, with a certificate for `chat.example` that is its own authority.
 @Suite(.enabled(if: loopbackIsUp, "the loopback interface is down")) struct TLSTransportTests {
@@ -27,6 +28,30 @@ import Testing
     41/Tj+TbcYHPjIfgkfIIEugOhvS9L6jmBHU/NyjuRmuSQvRGNA2+MsiR
     -----END PRIVATE KEY-----
     """
+
+  /// Another certificate that is its own authority, for `other.example`.
+  static let otherCertificate = """
+    -----BEGIN CERTIFICATE-----
+    MIIBoDCCAUegAwIBAgIUTOYfFl9k409S3n/+j6bzLO/qu6MwCgYIKoZIzj0EAwIw
+    GDEWMBQGA1UEAwwNb3RoZXIuZXhhbXBsZTAgFw0yNjExMjgxMTQ0NThaGA8yMTI2
+    MTEwNDExNDQ1OFowGDEWMBQGA1UEAwwNb3RoZXIuZXhhbXBsZTBZMBMGByqGSM49
+    AgEGCCqGSM49AwEHA0IABPUsvNVPChDaqcmYzxeJfoANMHK88MZSxeWaioLPvijC
+    pTvQY9kvewXWOKq3pxs5GSC0N1MTFMhreFBvzQERPnqjbTBrMB0GA1UdDgQWBBTU
+    ql4pvBB/gq9292Q3XWH0tu4mNjAfBgNVHSMEGDAWgBTUql4pvBB/gq9292Q3XWH0
+    tu4mNjAPBgNVHRMBAf8EBTADAQH/MBgGA1UdEQQRMA+CDW90aGVyLmV4YW1wbGUw
+    CgYIKoZIzj0EAwIDRwAwRAIgHhsO9bYQ/pmoRZ05FAYr1Gx8NtyfxSsd8g6IU8/8
+    phYCIEQ0DsPPPz+apanbs+8nzx6Sd/t9n/n7cQiTD1kHRUCe
+    -----END CERTIFICATE-----
+    """
+  static let otherKey = """
+    -----BEGIN PRIVATE KEY-----
+    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgu3I4UeqQMgwQQjP3
+    H+EnC1YQSPxYKyeH2qxY5G2Oc7qhRANCAAT1LLzVTwoQ2qnJmM8XiX6ADTByvPDG
+    UsXlmoqCz74owqU70GPZL3sF1jiqt6cbORkgtDdTExTIa3hQb80BET56
+    -----END PRIVATE KEY-----
+    """
+  /// `openssl x509 -in cert -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256` of the first.
+  static let keyDigest = "4a13ebf5eab335a940cfa7dde2b6eb079188a6499078e13f1f8a288777d72d4e"
 
   /// Files of one test, removed with it.
   final class Folder {
@@ -94,6 +119,65 @@ import Testing
     client.update { core, _ in core.commands = [.open(LineClientCore.id, to: at, options: SocketOptions())] }
     #expect(try LinuxTransportTests.turn(loop) { client.core.closed == [.secureChannel] })
     #expect(client.core.opened.isEmpty && client.core.received.isEmpty)
+  }
+
+  /// What a client shows a server that wants a certificate of the first authority, and whether it is let in. It hears that it is not behind
+  /// its own handshake.
+  @Test(arguments: [(nil, false), (true, true), (false, false)] as [(Bool?, Bool)])
+  func `a server lets in whom its authorities know`(isOwn: Bool?, isTaken: Bool) throws {
+    let loop = try EventLoop()
+    let folder = try Folder()
+    let certificate = try folder.write("cert", Self.certificate)
+    let key = try folder.write("key", Self.key)
+    let other = try folder.write("other", Self.otherCertificate + "\n" + Self.otherKey + "\n")
+    let server = LinuxTransport(
+      EchoServerCore(), loop: loop,
+      tls: try TLSContext.server(certificate: certificate, key: key, clientAuthorities: certificate))
+    let at = try server.listen(at: Endpoint(address: LinuxTransportTests.loopback, port: 0))
+    let client = LinuxTransport(
+      LineClientCore(), loop: loop,
+      tls: try TLSContext.client(
+        serverName: "chat.example", authorities: certificate, certificate: isOwn.map { $0 ? certificate : other },
+        key: isOwn == true ? key : nil))
+    defer {
+      client.shutDown()
+      server.shutDown()
+    }
+    client.update { core, _ in core.commands = [.open(LineClientCore.id, to: at, options: SocketOptions())] }
+    if isTaken {
+      #expect(try LinuxTransportTests.turn(loop) { client.core.opened.count == 1 && server.core.accepted == 1 })
+    } else {
+      #expect(try LinuxTransportTests.turn(loop) { client.core.closed == [.secureChannel] })
+      #expect(server.core.accepted == 0)
+    }
+  }
+
+  /// The key of the server's certificate, another one, and the right one as the second of two; with and without a look at its name.
+  @Test(arguments: [true, false], ["chat.example", nil])
+  func `a client takes the key that it knows`(isRight: Bool, name: String?) throws {
+    let loop = try EventLoop()
+    let folder = try Folder()
+    let certificate = try folder.write("cert", Self.certificate)
+    let server = LinuxTransport(
+      EchoServerCore(), loop: loop,
+      tls: try TLSContext.server(certificate: certificate, key: folder.write("key", Self.key)))
+    let at = try server.listen(at: Endpoint(address: LinuxTransportTests.loopback, port: 0))
+    let context = try TLSContext.client(serverName: name, authorities: certificate)
+    let digits = Array(Self.keyDigest)
+    let digest = stride(from: 0, to: 64, by: 2).compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
+    context.pin([[UInt8](repeating: 0, count: 32)] + (isRight ? [digest] : [Array(digest.reversed())]))
+    let client = LinuxTransport(LineClientCore(), loop: loop, tls: context)
+    defer {
+      client.shutDown()
+      server.shutDown()
+    }
+    client.update { core, _ in core.commands = [.open(LineClientCore.id, to: at, options: SocketOptions())] }
+    if isRight {
+      #expect(try LinuxTransportTests.turn(loop) { client.core.opened.count == 1 })
+    } else {
+      #expect(try LinuxTransportTests.turn(loop) { client.core.closed == [.secureChannel] })
+      #expect(client.core.opened.isEmpty)
+    }
   }
 
   @Test func `who speaks no TLS is let go, and the server's core never hears of it`() throws {

@@ -2,6 +2,7 @@ import IMWire
 import Testing
 
 @testable import IMEndpoint
+@testable import IMEndpointCore
 
 /// Large messages, and what passes beside them.
 @Suite struct TransferTests {

@@ -100,7 +100,7 @@ import Testing
     #expect(notes.map(\.isAck) == [false, true, false, false, true, false])
     #expect(notes.map { $0.latency?.milliseconds } == [nil, 30, nil, nil, 1_250, nil])
     #expect(notes.map { $0.roundTrip?.milliseconds } == [nil, 30, nil, nil, nil, nil])
-    #expect(notes.map { $0.readLatency?.milliseconds } == [nil, nil, nil, nil, nil, 2_000])
+    #expect(notes.map { $0.receiptLatency(.read)?.milliseconds } == [nil, nil, nil, nil, nil, 2_000])
     #expect(notes.map(\.isRetry) == [false, false, false, true, false, false])
     #expect(notes.map(\.ackOf) == [nil, 1, nil, nil, 2, nil])
   }

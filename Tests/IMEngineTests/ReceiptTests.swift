@@ -64,6 +64,67 @@ import Testing
     run.expectLedgerAddsUp("\(drawing)")
   }
 
+  /// Receipts of both levels with many numbers each, drawn by lot, against a model of a dozen lines: a message is delivered, or read, by the
+  /// first receipt with its number in a whole place of four bytes, and by that alone.
+  @Test(arguments: 0..<12) func manyNumbers(_ seed: UInt64) {
+    var random = SeededRandom(seed)
+    var talk = ConversationBuilder(client: Talk.phone, server: Talk.server(8_080))
+    talk.open(at: Timestamp(milliseconds: Self.start - 10))
+    // When each message was sent, by its number, and what was told of it.
+    var sent: [UInt32: Int64] = [:]
+    var expected: [UInt16: [Int64]] = [0xf021: [], 0x10: []]
+    var told: [UInt16: Set<UInt32>] = [0xf021: [], 0x10: []]
+    for step in 0..<200 {
+      let now = Self.start + Int64(step) * 7
+      guard step % 4 == 3 else {
+        let number = UInt32(step)
+        talk.send(
+          TJPFrameBuilder(text: "number \(number)", sequence: number).bytes, .clientToServer,
+          at: Timestamp(milliseconds: now))
+        sent[number] = now
+        continue
+      }
+      var body = TLVBuilder()
+      // In the order in which a frame's numbers are looked up.
+      for tag in [0xf021, 0x10] as [UInt16] where Bool.random(using: &random) {
+        let numbers = (0..<Int.random(in: 0...40, using: &random)).map { _ in
+          UInt32.random(in: 0...UInt32(step + 20), using: &random)
+        }
+        var value: [UInt8] = []
+        for number in numbers { withUnsafeBytes(of: number.bigEndian) { value.append(contentsOf: $0) } }
+        value += [UInt8](repeating: 0, count: Int.random(in: 0...3, using: &random))
+        body = body.field(tag, value)
+        for number in numbers where told[tag]?.contains(number) == false {
+          guard let at = sent[number] else { continue }
+          told[tag]?.insert(number)
+          expected[tag]?.append((now - at) * 1_000)
+        }
+      }
+      let frame = TJPFrameBuilder(type: TJPType.receipt, sequence: UInt32(1_000 + step), body: body.bytes)
+      talk.send(frame.bytes, .serverToClient, at: Timestamp(milliseconds: now))
+    }
+    let run = Run(talk.packets)
+    #expect(run.heard.deliveries == expected[0xf021])
+    #expect(run.heard.reads == expected[0x10])
+    run.expectLedgerAddsUp("seed \(seed)")
+  }
+
+  /// One receipt that names more messages than are looked up, each many times.
+  @Test func aReceiptIsReadSoFar() {
+    var talk = ConversationBuilder(client: Talk.phone, server: Talk.server(8_080))
+    talk.open(at: Timestamp(milliseconds: Self.start - 10))
+    for number in [7, 8] as [UInt32] {
+      talk.send(
+        TJPFrameBuilder(text: "message", sequence: number).bytes, .clientToServer,
+        at: Timestamp(milliseconds: Self.start))
+    }
+    var numbers = [UInt8](repeating: 0, count: 3 + 4 * 16_383)
+    numbers += [7, 0, 0, 0, 8]
+    talk.send(
+      Self.receipt(40, of: numbers, tag: 0xf021), .serverToClient, at: Timestamp(milliseconds: Self.start + 1_000))
+    #expect(Run(talk.packets).heard.deliveries.count == 1)
+  }
+
   /// The numbers that a client sends, the silence before the last of them in seconds, and what they were.
   @Test(
     arguments: [

@@ -29,6 +29,7 @@ import Testing
     expectSame(["\(waiting.ledger)"], ["\(alone.ledger)"], "\(name): ledger")
     expectSame(["\(waiting.heard.names)".count], ["\(alone.heard.names)".count], "\(name): names")
     expectSame(waiting.heard.reads, alone.heard.reads, "\(name): receipts")
+    expectSame(waiting.heard.deliveries, alone.heard.deliveries, "\(name): receipts of delivery")
   }
 
   /// A report, but for the places of figures in their pools.

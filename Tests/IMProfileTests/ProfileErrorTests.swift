@@ -194,6 +194,8 @@ import Testing
         18, "receipts: { type: ok, tag: 1 }", "18:19: a receipt's type is one that is answered, and not the handshake's"
       ),
       (18, "receipts: { type: text }", "18:11: 'tag' is missing"),
+      (18, "receipts: { type: text, tag: 1, size: 9 }", "18:39: 9 is not between 1 and 8"),
+      (18, "receipts: { type: text, delivered: -1 }", "18:36: -1 is not between 0 and 4294967294"),
       (18, "timing: { answer: soon }", "18:19: 'soon' is not a time such as 6s or 250ms"),
       (18, "timing: { answer: 0s }", "18:19: '0s' is not a time such as 6s or 250ms"),
       (18, "timing: &a { answer: 6s }", "18:9: anchors and aliases are not allowed in a profile"),

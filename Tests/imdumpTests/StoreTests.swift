@@ -38,7 +38,7 @@ import Testing
   /// A line of `messages --json` without what a store does not have; a session's number is a text there.
   private static func message(line: [String: Any]) throws -> String {
     var object = line
-    object["tlv"] = nil
+    for key in ["tlv", "delivered_us", "read_us"] { object[key] = nil }
     object["session"] = line["session"].map { "\($0)" }
     return try Store.text(object)
   }

@@ -1,5 +1,6 @@
 import Foundation
 import IMTestSupport
+import IMWire
 import Testing
 
 /// `imdump transcript`: one line for each message, in the order in which they were sent.
@@ -25,6 +26,59 @@ import Testing
     #expect(!some.isEmpty && some.split(separator: "\n").allSatisfy { $0.hasPrefix("writer > chat/") })
     let text = try Command.run(["messages", "-q", "-A", "-Y", "type == publish", path]).output
     #expect(text.contains("\n\t你好\n") && !text.contains("\\x00"))
+  }
+
+  /// Two large messages in pieces, with a text between them, as the talk was drawn: all of the first is answered, delivered and read; of the
+  /// second a piece is lost, and one is sent twice.
+  @Test func aLargeMessageIsOneLine() throws {
+    let folder = try Scratch()
+    var talk = ConversationBuilder(
+      client: Endpoint(address: IPAddress(v4: 0xc000_020a), port: 40_000),
+      server: Endpoint(address: IPAddress(v4: 0xcb00_7105), port: 8_080))
+    func at(_ milliseconds: Int64) -> Timestamp { Timestamp(milliseconds: 1_760_000_000_000 + milliseconds) }
+    func big(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+    let head = TLVBuilder().field(0xf020, Array(repeating: 0, count: 16)).field(0xf003, Array("bob".utf8)).bytes
+    let content = head + TLVBuilder().field(0x1005, Array(repeating: 7, count: 10_000 - head.count - 6)).bytes
+    // Four segments of 0.1 ms each; a piece is there with its last one.
+    func piece(_ number: UInt32, _ transfer: UInt64, _ offset: Int) {
+      let body = TLVBuilder().field(0xf025, big(10_000) + [0, 3]).field(0xf026, big(transfer) + big(UInt64(offset)))
+        .field(0xf028, Array(content[offset..<min(10_000, offset + 4_000)]))
+      talk.send(
+        TJPFrameBuilder(type: TJPType.data, sequence: number, body: body.bytes).bytes, .clientToServer,
+        at: at(Int64(number & 0xff) * 10))
+    }
+    func answer(_ number: UInt32, at milliseconds: Int64) {
+      talk.send(TJPFrameBuilder.echoACK(of: number).bytes, .serverToClient, at: at(milliseconds))
+    }
+    talk.open(at: at(0))
+    for (place, number) in [0x300_0001, 0x300_0002, 0x300_0004].enumerated() as EnumeratedSequence<[UInt32]> {
+      piece(number, 5, place * 4_000)
+      if place == 1 {
+        talk.send(TJPFrameBuilder(text: "meanwhile", sequence: 3).bytes, .clientToServer, at: at(30))
+      }
+    }
+    for (number, time) in [(0x300_0002, 45), (0x300_0001, 50), (3, 55), (0x300_0004, 60)] as [(UInt32, Int64)] {
+      answer(number, at: time)
+    }
+    // By the number of the last piece.
+    let receipts = TLVBuilder().field(0xf021, [3, 0, 0, 4]).field(0x10, [3, 0, 0, 4]).bytes
+    talk.send(
+      TJPFrameBuilder(type: TJPType.receipt, sequence: 9, body: receipts).bytes, .serverToClient, at: at(75))
+    piece(0x300_0008, 6, 0)
+    piece(0x300_0009, 6, 4_000)
+    piece(0x300_000a, 6, 8_000)
+    answer(0x300_000a, at: 110)
+    answer(0x300_0008, at: 120)
+    talk.acknowledge(.serverToClient, at: at(20_000))
+    let path = try folder.file("a.pcap", CaptureBuilder(talk.packets).pcap())
+    let lines = try Command.run(["transcript", "-q", "-t", path]).output.split(separator: "\n").map(String.init)
+    let session = lines.first.map { String($0.prefix { $0 != " " }) } ?? ""
+    #expect(
+      lines == [
+        "\(session) > bob: (data, 10,000 bytes in 3 pieces)  [answered after 49.6 ms, delivered after 64.6 ms, read after 64.6 ms]",
+        "\(session) > server: meanwhile  [answered after 25.0 ms]",
+        "\(session) > bob: (data, 10,000 bytes in 3 pieces)  [1 piece lost, 60 % answered]",
+      ])
   }
 
   /// A time as text or JSON has it is a time for options.

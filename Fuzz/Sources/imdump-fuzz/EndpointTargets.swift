@@ -1,4 +1,5 @@
 @testable import IMEndpoint
+@testable import IMEndpointCore
 import IMWire
 
 /// The other end of the wire: its codec, and its cores between which anything may happen.

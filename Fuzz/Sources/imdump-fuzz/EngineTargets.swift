@@ -52,7 +52,7 @@ private final class Sink: EngineSink {
   func settled(_ batch: Span<Settlement>) {}
   func finished(_ exchange: borrowing Exchange) {}
   func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp) {}
-  func read(after latency: Nanoseconds, _ direction: Direction, endpoint: UInt32) {}
+  func receipt(_ receipt: MessageReceipt) {}
   func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32) {}
   func met(_ status: StatusCode, place: UInt16) {}
   func stretch(_ stretch: StreamStretch, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan) {}

@@ -77,6 +77,9 @@ public final class Client: Sendable {
   /// Makes this client's user a member of a group: `Message.group` names it. It stays one until `leave`.
   public func join(_ group: String) async { await thread.perform { $0.join(group) } }
 
+  /// Asks who is in a group: `ClientEvent.members` is the answer. A server of an earlier version gives none.
+  public func askMembers(of group: String) async { await thread.perform { $0.askMembers(of: group) } }
+
   /// Ends the user's membership in a group.
   public func leave(_ group: String) async { await thread.perform { $0.leave(group) } }
 

@@ -120,6 +120,11 @@ final class ClientDriver {
     transport.update { $0.join(group, in: session, at: $1) }
   }
 
+  func askMembers(of group: String) {
+    let session = session(.chat)
+    transport.update { $0.askMembers(of: group, in: session, at: $1) }
+  }
+
   func leave(_ group: String) {
     let session = session(.chat)
     transport.update { $0.leave(group, in: session, at: $1) }
@@ -159,6 +164,9 @@ final class ClientDriver {
       events.yield(
         .earlier(
           to: inbox.conversation(of: receipt), isGroup: receipt.isGroup, number: receipt.number, receipt.state))
+    case .members(let answer):
+      let (group, members) = inbox.members(of: answer)
+      events.yield(.members(of: group, members))
     case .gaveUp(let attempts): events.yield(.gaveUp(attempts: attempts))
     case .quality(let quality): events.yield(.quality(quality))
     case .room(let session, let priority): events.yield(.room(kind(session), priority))

@@ -15,6 +15,8 @@ public enum ClientEvent: Sendable {
   /// A message that an earlier process of this client's has sent, to this user or group, was delivered or read. It may be told
   /// more than once.
   case earlier(to: String, isGroup: Bool, number: UInt64, MessageState)
+  /// The members of a group, which `Client.askMembers` has asked for, in the order of their names; none where this user is none of them.
+  case members(of: String, [String])
   /// So much of a large message that comes is here; the number tells those that come at once apart.
   case receiving(UInt64, TransferProgress)
   /// A large message has come damaged, and is left out.

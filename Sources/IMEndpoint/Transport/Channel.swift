@@ -175,6 +175,7 @@ final class Channel<Core: EndpointCore>: Watcher {
     case .wantsReading, .wantsWriting: return Stop()
     case .ended: return Stop(reason: phase == .finishing ? .requested : .finished)
     case .failed: return Stop(reason: phase == .finishing ? .requested : .reset)
+    case .refused: return Stop(reason: phase == .finishing ? .requested : .secureChannel)
     }
   }
 
@@ -220,6 +221,9 @@ final class Channel<Core: EndpointCore>: Watcher {
     switch tls?.write(bytes) {
     case .done(let count): return count
     case .wantsReading, .wantsWriting: return 0
+    case .refused:
+      writeFailure = .secureChannel
+      return 0
     default:
       writeFailure = .reset
       return 0

@@ -68,6 +68,7 @@ public final class EventLoop {
 
   /// A loop that watches nothing. Throws when the system has no descriptors left.
   public init() throws(TransportError) {
+    SystemCodec.install
     let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     guard epoll >= 0 else { throw TransportError("epoll_create", errno) }
     let wake = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))

@@ -1,4 +1,5 @@
 private import CDeflate
+import IMEndpointCore
 
 /// Finds the frames in one direction of a connection whose bytes come in any pieces, for a ledger.
 ///

@@ -15,14 +15,19 @@ final class TLSStream {
     case ended
     /// It is broken.
     case failed
+    /// The peer has refused it: our certificate, or that there is none.
+    case refused
   }
 
   private let pointer: OpaquePointer
+  /// See `TLSContext.pins`.
+  private let pins: [[UInt8]]
 
   /// A channel on `file` that has not shaken hands.
   init(_ context: TLSContext, on file: Int32) throws(TransportError) {
     guard let pointer = SSL_new(context.pointer) else { throw TransportError("TLS", reason: TLSContext.lastReason()) }
     self.pointer = pointer
+    pins = context.pins
     guard SSL_set_fd(pointer, file) == 1 else { throw TransportError("TLS", reason: TLSContext.lastReason()) }
     if context.isServer {
       SSL_set_accept_state(pointer)
@@ -41,7 +46,22 @@ final class TLSStream {
   /// Goes on with the handshake.
   func shakeHands() -> Step {
     ERR_clear_error()
-    return step(SSL_do_handshake(pointer))
+    let step = step(SSL_do_handshake(pointer))
+    if case .done = step, !pins.isEmpty, !hasPinnedKey { return .failed }
+    return step
+  }
+
+  /// Whether the peer has shown one of the keys that it may have.
+  private var hasPinnedKey: Bool {
+    var digest = [UInt8](repeating: 0, count: 32)
+    return imdump_ssl_peer_key_digest(pointer, &digest) == 1 && pins.contains(digest)
+  }
+
+  /// What both ends have chosen to speak (ALPN); nil where one of them had nothing to choose from.
+  var applicationProtocol: String? {
+    var (name, count): (UnsafePointer<UInt8>?, UInt32) = (nil, 0)
+    SSL_get0_alpn_selected(pointer, &name, &count)
+    return name.map { String(decoding: UnsafeBufferPointer(start: $0, count: Int(count)), as: UTF8.self) }
   }
 
   /// Reads plain bytes.
@@ -76,6 +96,8 @@ final class TLSStream {
     case SSL_ERROR_WANT_READ: return .wantsReading
     case SSL_ERROR_WANT_WRITE: return .wantsWriting
     case SSL_ERROR_ZERO_RETURN: return .ended
+    // An alert of the peer's: it comes behind the handshake of TLS 1.3.
+    case SSL_ERROR_SSL: return ERR_peek_last_error() & 0x7f_ffff >= 1_000 ? .refused : .failed
     default: return .failed
     }
   }

@@ -144,9 +144,8 @@ extension ProtocolPlan {
   package func kind(ofElement tag: UInt32, isShort: Bool) -> BodyPart.Kind {
     let plan = pointer.pointee
     if tag == plan.identityTag { return .text }
-    if [plan.statusTags.0, plan.statusTags.1, plan.keepAliveTag, plan.receiptTag].contains(tag), isShort {
-      return .structure
-    }
+    if [plan.statusTags.0, plan.statusTags.1, plan.keepAliveTag].contains(tag), isShort { return .structure }
+    if tag == plan.receiptTag || tag == plan.deliveryTag, isShort || plan.receiptSize > 0 { return .structure }
     if tag == plan.handshakeRequest || tag == plan.handshakeAnswer, isShort { return .structure }
     guard !sensitiveTags.contains(tag) else { return .bytes }
     return switch tagTypes[tag]?.kind {

@@ -56,7 +56,7 @@ package struct FrameKind: Sendable, BitwiseCopyable {
     package static let opensSession = Flags(rawValue: 256)
     /// The protocol's handshake is made of it; see `Plan.handshakeRequest`.
     package static let handshake = Flags(rawValue: 512)
-    /// It says that a message was read; see `Plan.receiptTag`.
+    /// It says that messages were read or delivered; see `Plan.receiptTag`.
     package static let receipt = Flags(rawValue: 1_024)
     /// Its identity is the client's name; the session stays the connection's own. Together with `opensSession`.
     package static let namesSession = Flags(rawValue: 2_048)

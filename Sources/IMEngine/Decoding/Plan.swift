@@ -96,8 +96,13 @@ package struct Plan: BitwiseCopyable {
   package var handshakeLimit = Nanoseconds.seconds(10)
 
   /// The tag, in the body's own TLV list, whose value is the number of the message that a receipt says was read; the
-  /// number is big endian.
+  /// number is big endian. `.max` where there is none.
   package var receiptTag: UInt32 = .max
+  /// The tag that says in the same way which messages the receiver's application has; `.max` where there is none.
+  package var deliveryTag: UInt32 = .max
+  /// Bytes of each number of a receipt, where a value may have several, one after the other; 0 where it is one number of up to
+  /// eight bytes.
+  package var receiptSize: UInt8 = 0
 
   /// Sequence numbers count: a number used again with the same content is a copy. Else they are identifiers, free again
   /// after the answer.

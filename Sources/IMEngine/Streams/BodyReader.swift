@@ -59,16 +59,39 @@ struct BodyReader: ~Copyable {
     walker.walk(plan, bytes, at: frame.pointee.body, count: frame.pointee.bodyCount, frame)
   }
 
-  /// The number, big-endian and of up to eight bytes, that is the value of the first element with `tag` in the frame's own
-  /// list; `nil` where there is none.
-  func number(_ tag: UInt32, _ bytes: borrowing Bytes, _ frame: UnsafePointer<Frame>) -> UInt64? {
-    guard let name = element(tag), (1...8).contains(name.count) else { return nil }
-    if frame.pointee.flags.contains(.inflated) {
-      let start = UnsafeRawPointer(inflater.output.pointer)
-      let span = RawSpan(_unsafeStart: start, byteCount: inflater.count + RawBuffer.slack)
-      return Self.number(Bytes(span), Int(name.offset), Int(name.count))
+  /// The next number of those that stand in the values of the elements with `tag` in the frame's own list, in their order: big-endian
+  /// ones of `size` bytes each, or of each value one of up to eight bytes where `size` is 0. What is left of a value behind its last whole
+  /// number is no number. `nil` behind the last one.
+  func nextNumber(
+    _ place: inout NumberPlace, _ tag: UInt32, size: Int, _ bytes: borrowing Bytes, _ frame: UnsafePointer<Frame>
+  ) -> UInt64? {
+    while place.element < walker.count {
+      let element = walker.references[place.element]
+      let count = Int(element.count)
+      let width = size > 0 ? size : count
+      if element.tag == tag, element.depth == 0, (1...8).contains(width), place.offset &+ width <= count {
+        let offset = Int(element.offset) &+ place.offset
+        place.offset &+= width
+        return frame.pointee.flags.contains(.inflated)
+          ? inflated(offset, width) : Self.number(bytes, frame.pointee.body &+ offset, width)
+      }
+      place.element &+= 1
+      place.offset = 0
     }
-    return Self.number(bytes, frame.pointee.body + Int(name.offset), Int(name.count))
+    return nil
+  }
+
+  /// Where the next number of a list of TLVs may stand: in which element, and at which of its value's bytes.
+  struct NumberPlace {
+    fileprivate var element = 0
+    fileprivate var offset = 0
+  }
+
+  /// The number of `count` bytes at `offset` of the inflated body.
+  private func inflated(_ offset: Int, _ count: Int) -> UInt64 {
+    let start = UnsafeRawPointer(inflater.output.pointer)
+    let span = RawSpan(_unsafeStart: start, byteCount: inflater.count + RawBuffer.slack)
+    return Self.number(Bytes(span), offset, count)
   }
 
   /// A big-endian number of up to eight bytes.

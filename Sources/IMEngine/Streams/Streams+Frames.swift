@@ -174,8 +174,27 @@ extension Streams {
       } else if plan.pointee.handshakeAnswer != .max, bodies.element(plan.pointee.handshakeAnswer) != nil {
         tracker.handshake(frame, as: .answer, flow, direction, plan)
       }
-    } else if let number = bodies.number(plan.pointee.receiptTag, bytes, frame) {
-      tracker.receipt(number, flow, direction, at: frame.pointee.timestamp, &note)
+    } else {
+      readReceipt(flow, direction, plan, bytes)
+    }
+  }
+
+  /// Numbers of one receipt that are looked up, at most. IMEndpoint puts 1,024 into one.
+  private static var receiptLimit: Int { 16_384 }
+
+  /// A frame that says which messages have arrived, and which were read.
+  private mutating func readReceipt(
+    _ flow: Ref<Flow>, _ direction: Direction, _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes
+  ) {
+    var rest = Self.receiptLimit
+    for level in MessageReceipt.Level.allCases {
+      let tag = level == .read ? plan.pointee.receiptTag : plan.pointee.deliveryTag
+      guard tag != .max else { continue }
+      let size = Int(plan.pointee.receiptSize)
+      var place = BodyReader.NumberPlace()
+      while rest > 0, let number = bodies.nextNumber(&place, tag, size: size, bytes, frame) {
+        tracker.receipt(number, level, flow, direction, at: frame.pointee.timestamp, &rest, &note)
+      }
     }
   }
 

@@ -7,7 +7,7 @@ package struct FrameNote: Sendable, BitwiseCopyable {
     static let isAck = Facts(rawValue: 1), isRetry = Facts(rawValue: 2), isDuplicate = Facts(rawValue: 4)
     static let isDupAck = Facts(rawValue: 8), isOrphan = Facts(rawValue: 16)
     static let names = Facts(rawValue: 32), hasLatency = Facts(rawValue: 64), isOfOneCopy = Facts(rawValue: 128)
-    static let hasReadLatency = Facts(rawValue: 256)
+    static let isReceipt = Facts(rawValue: 256)
 
     subscript(fact: Facts) -> Bool {
       @inline(__always) get { contains(fact) }
@@ -22,7 +22,9 @@ package struct FrameNote: Sendable, BitwiseCopyable {
   /// 1 for the first copy; 0 for frames that are no copy of anything.
   package var copy: UInt16 = 0
   private var facts: Facts = []
+  private var deliveries: UInt16 = 0, reads: UInt16 = 0
   private var named: UInt64 = 0
+  // A receipt is no answer: of one, `answeredAfter` is when what it says is delivered was sent.
   private var answeredAfter = Nanoseconds.zero, readAfter = Nanoseconds.zero
 
   /// Nothing is known of it.
@@ -40,12 +42,25 @@ package struct FrameNote: Sendable, BitwiseCopyable {
   package var latency: Nanoseconds? { facts[.hasLatency] ? answeredAfter : nil }
   /// For the first answer of an exchange with one copy, the time from the copy to it, in whole microseconds.
   package var roundTrip: Nanoseconds? { facts[.isOfOneCopy] ? answeredAfter : nil }
-  /// For the first receipt of a message, the time from the message's first copy to it, in whole microseconds.
-  package internal(set) var readLatency: Nanoseconds? {
-    get { facts[.hasReadLatency] ? readAfter : nil }
-    set {
-      facts[.hasReadLatency] = newValue != nil
-      readAfter = newValue ?? .zero
+  /// For the first receipt of messages, how many it says were delivered, or read; 0 of none.
+  package func receipts(_ level: MessageReceipt.Level) -> UInt16 { level == .read ? reads : deliveries }
+  /// For the first receipt of messages, the time from the first copy to it of the message that waited for longest, in whole microseconds.
+  package func receiptLatency(_ level: MessageReceipt.Level) -> Nanoseconds? {
+    receipts(level) == 0 ? nil : level == .read ? readAfter : answeredAfter
+  }
+  /// Whether it is the first receipt of a message.
+  package var isReceipt: Bool { facts[.isReceipt] }
+
+  /// Takes note of the first receipt of a message, `latency` after the message's first copy.
+  mutating func add(_ level: MessageReceipt.Level, _ latency: Nanoseconds) {
+    guard facts[.isReceipt] || !facts[.hasLatency] else { return }
+    facts[.isReceipt] = true
+    if level == .read {
+      reads &+= reads == .max ? 0 : 1
+      readAfter = max(readAfter, latency)
+    } else {
+      deliveries &+= deliveries == .max ? 0 : 1
+      answeredAfter = max(answeredAfter, latency)
     }
   }
   /// Whether `frame`, which this says something of, is a heartbeat: its first copy, or one that asks for no answer.
@@ -101,9 +116,8 @@ package protocol ExchangeSink: AnyObject {
   /// The connection with this serial number is a further one of a session whose last one, `previous`, is over. `time` is
   /// when it began; its first frame is told next.
   func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp)
-  /// A message that was sent in `direction` was read, `latency` after its first copy: its first receipt came. `endpoint` is
-  /// the server's index, as in `ConnectionInfo`.
-  func read(after latency: Nanoseconds, _ direction: Direction, endpoint: UInt32)
+  /// The first receipt of its level came of a message: it was delivered, or read.
+  func receipt(_ receipt: MessageReceipt)
   /// A heartbeat came `interval` after the one before on its connection; `change` is how much the interval differs from the
   /// one before, `nil` for the first. Both are whole microseconds.
   func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32)
@@ -122,7 +136,7 @@ extension ExchangeSink {
   /// Nothing.
   package func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp) {}
   /// Nothing.
-  package func read(after latency: Nanoseconds, _ direction: Direction, endpoint: UInt32) {}
+  package func receipt(_ receipt: MessageReceipt) {}
   /// Nothing.
   package func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32) {}
   /// Nothing.

@@ -24,6 +24,8 @@ struct KeptExchange: BitwiseCopyable {
     static let hasRest = Marks(rawValue: 4)
     /// A connection's handshake was asked for by it: `ConnectionFigures.handshakeExchange` may name it.
     static let isHandshake = Marks(rawValue: 8)
+    /// A receipt said that it was delivered.
+    static let isDelivered = Marks(rawValue: 16)
   }
 
   /// The low half of its number; of a message that asks for no answer, its number in the run.
@@ -91,6 +93,14 @@ struct KeptExchange: BitwiseCopyable {
   /// Whether a connection's handshake was asked for by it.
   @inline(__always)
   var isHandshake: Bool { marks.rawValue & Marks.isHandshake.rawValue != 0 }
+  /// Whether a receipt said so of it.
+  func has(_ level: MessageReceipt.Level) -> Bool {
+    level == .read ? flags.contains(.read) : marks.contains(.isDelivered)
+  }
+  /// Takes note of a receipt.
+  mutating func note(_ level: MessageReceipt.Level) {
+    if level == .read { flags.insert(.read) } else { marks.insert(.isDelivered) }
+  }
   /// Whether it has an `ExchangeRest`.
   @inline(__always)
   var hasRest: Bool { marks.rawValue & Marks.hasRest.rawValue != 0 }

@@ -68,21 +68,29 @@ extension Tracker {
 }
 
 extension Tracker {
-  /// Takes note of a receipt for the message `number`, which went against `direction` in the flow's session.
+  /// Takes note of a receipt for the message `number`, which went against `direction` in the flow's session. `rest` is how many
+  /// exchanges may still be looked at for this frame: one that names many numbers, each of which many exchanges have, costs no more.
   mutating func receipt(
-    _ number: UInt64, _ flow: Ref<Flow>, _ direction: Direction, at now: Timestamp,
-    _ note: inout FrameNote
+    _ number: UInt64, _ level: MessageReceipt.Level, _ flow: Ref<Flow>, _ direction: Direction, at now: Timestamp,
+    _ rest: inout Int, _ note: inout FrameNote
   ) {
     let way: Direction = direction == .clientToServer ? .serverToClient : .clientToServer
+    rest &-= 1
     var found = find(flow.pointee.session, way, number)
-    while let exchange = found, role(exchange) != .message { found = next(after: exchange) }
-    guard let exchange = found, !exchange.pointee.flags.contains(.read) else { return }
-    let latency = Nanoseconds.microseconds(now.microseconds - exchange.pointee.firstAt.microseconds)
+    while let exchange = found, rest > 0, role(exchange) != .message {
+      rest &-= 1
+      found = next(after: exchange)
+    }
+    guard let exchange = found, role(exchange) == .message, !exchange.pointee.has(level) else { return }
+    let latency = Nanoseconds.microseconds(now.microseconds &- exchange.pointee.firstAt.microseconds)
     guard latency >= .zero else { return }
-    exchange.pointee.flags.insert(.read)
+    exchange.pointee.note(level)
     guard !isTimeless else { return }
-    note.readLatency = latency
-    sink.read(after: latency, way, endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint)
+    note.add(level, latency)
+    sink.receipt(
+      MessageReceipt(
+        exchange: table.id(of: exchange), level: level, latency: latency, direction: way,
+        endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint))
   }
 }
 

@@ -28,7 +28,7 @@ extension Catalogue {
   package static let servers: [Figure<ServerSnapshot>] = everythingOfServers.map(\.withoutDocuments)
 
   private static let everythingOfServers: [Figure<ServerSnapshot>] = [
-    ofMessages, roundTrips, checksumErrors, heartbeats, reads, handshakes, silences, compared,
+    ofMessages, roundTrips, checksumErrors, heartbeats, deliveries, reads, handshakes, silences, compared,
     // The handshakes of TCP stand behind the connections that had them.
     Array(reported.prefix(1)), handshakeTimes, Array(reported.dropFirst()), acknowledgments, ofSeries, series,
   ].flatMap(\.self)
@@ -198,32 +198,42 @@ extension Catalogue {
     }
   }
 
-  private static let reads: [Figure<ServerSnapshot>] = [
-    read("count", .count, "messages that a receipt says were read", FigureText(.reads, "", nil, .always)) {
-      .count($0.count)
-    },
-    read("min_us", .time, "the shortest time to the receipt") { $0.minimum.map { .microseconds($0) } },
-    read("mean_us", .time, "the mean time to the receipt") { $0.mean.map { .mean($0) } },
-    read("p50_us", .time, "the time that 50 % do not exceed", FigureText(.reads, "p50", nil, .times("after"))) {
-      $0.percentile(50).map { .microseconds($0) }
-    },
-    read("p95_us", .time, "the time that 95 % do not exceed", FigureText(.reads, "p95", nil, .times("after"))) {
-      $0.percentile(95).map { .microseconds($0) }
-    },
-    read("max_us", .time, "the longest time to the receipt", FigureText(.reads, "max", nil, .times("after"))) {
-      $0.maximum.map { .microseconds($0) }
-    },
-  ]
+  private static let reads = receipts("reads", .reads, \.reads, "messages that a receipt says were read")
+  private static let deliveries = receipts(
+    "deliveries", .deliveries, \.deliveries, "messages that a receipt says were delivered")
 
-  private static func read(
-    _ name: String, _ unit: FigureUnit, _ help: String, _ text: FigureText? = nil,
-    _ read: @escaping @Sendable (RTTRecorder) -> FigureValue?
-  ) -> Figure<ServerSnapshot> {
-    Row(
-      "reads.\(name)", unit, .packet, help, by: [.direction], json: ["reads.{direction}.\(name)"],
-      text: text.map { [$0] } ?? [],
-      kind: unit == .count ? .counter : .gauge
-    ) { server, way, _ in server.metrics.reads[way].count == 0 ? nil : read(server.metrics.reads[way]) }
+  /// How many messages receipts say something of, and after how long, by the direction of the messages.
+  private static func receipts(
+    _ group: String, _ place: FigureText.Place,
+    _ recorders: KeyPath<EndpointMetrics, InlineArray<2, RTTRecorder>> & Sendable, _ help: String
+  ) -> [Figure<ServerSnapshot>] {
+    func row(
+      _ name: String, _ unit: FigureUnit, _ help: String, _ text: FigureText? = nil,
+      _ read: @escaping @Sendable (RTTRecorder) -> FigureValue?
+    ) -> Figure<ServerSnapshot> {
+      Row(
+        "\(group).\(name)", unit, .packet, help, by: [.direction], json: ["\(group).{direction}.\(name)"],
+        text: text.map { [$0] } ?? [], kind: unit == .count ? .counter : .gauge
+      ) { server, way, _ in
+        let recorder = server.metrics[keyPath: recorders][way]
+        return recorder.count == 0 ? nil : read(recorder)
+      }
+    }
+    func time(_ name: String) -> FigureText { FigureText(place, name, nil, .times("after")) }
+    return [
+      row("count", .count, help, FigureText(place, "", nil, .always)) { .count($0.count) },
+      row("min_us", .time, "the shortest time to the receipt") { $0.minimum.map { .microseconds($0) } },
+      row("mean_us", .time, "the mean time to the receipt") { $0.mean.map { .mean($0) } },
+      row("p50_us", .time, "the time that 50 % do not exceed", time("p50")) {
+        $0.percentile(50).map { .microseconds($0) }
+      },
+      row("p95_us", .time, "the time that 95 % do not exceed", time("p95")) {
+        $0.percentile(95).map { .microseconds($0) }
+      },
+      row("max_us", .time, "the longest time to the receipt", time("max")) {
+        $0.maximum.map { .microseconds($0) }
+      },
+    ]
   }
 
   private static let handshakes: [Figure<ServerSnapshot>] =
@@ -424,9 +434,15 @@ extension Catalogue {
         metric: MetricName("imdump_run_heartbeat_interval_seconds", .summary), kind: .gauge
       ) { server, _, _ in .percentiles(server.metrics.heartbeats.spacing) },
       Row(
-        "reads.run", .histogram, .packet, "Times from a message to its first receipt: percentiles of the whole run",
+        "reads.run", .histogram, .packet,
+        "Times from a message to the first receipt that says that it was read: percentiles of the whole run",
         by: [.direction], metric: MetricName("imdump_run_read_seconds", .summary), kind: .gauge
       ) { server, way, _ in .percentiles(server.metrics.reads[way]) },
+      Row(
+        "deliveries.run", .histogram, .packet,
+        "Times from a message to the first receipt that says that it was delivered: percentiles of the whole run",
+        by: [.direction], metric: MetricName("imdump_run_delivered_seconds", .summary), kind: .gauge
+      ) { server, way, _ in .percentiles(server.metrics.deliveries[way]) },
     ]
     + [("reset", true), ("other", false)].map { name, isReset in
       Row(

@@ -5,7 +5,8 @@ package struct FigureText: Sendable {
     // The lines at the end of a run.
     case packets, seen, bytes, profile, evictions
     // The lines of `imdump stats`.
-    case heartbeats, causes, connections, handshakes, reads, traffic, tcp, segments, sequences, issues, problems
+    case heartbeats, causes, connections, handshakes, deliveries, reads, traffic, tcp, segments, sequences, issues,
+      problems
     // Its tables, and those of `stats --per`, `messages --by session`, `streams`, `streams --ranges` and `diff`.
     case types, servers, roundTrips, worst, periods, sessions, listed, streams, diff
     // A page's: its tiles, and in its verdict the causes of what was lost, what else went wrong, and what was not seen.

@@ -140,9 +140,10 @@ package struct FrameJSONWriter: ~Copyable {
       pen.literal(",\"rtt_us\":")
       pen.to = Digits.signed(roundTrip, pen.to)
     }
-    if let latency = note.readLatency?.microseconds {
-      pen.literal(",\"read_us\":")
-      pen.to = Digits.signed(latency, pen.to)
+    if note.isReceipt {
+      out.take(pen)
+      receipt(note, to: &out)
+      pen = out.pen(room: Self.room)
     }
     if frame.tlvCount > 0 {
       pen.literal(",\"tlv\":")
@@ -170,6 +171,20 @@ package struct FrameJSONWriter: ~Copyable {
       lines.openList("answered")
       for time in answers { lines.item(time.microseconds) }
       lines.closeList()
+    }
+  }
+
+  /// What a receipt says of how many messages, if there are several, and after how long.
+  @inline(never)
+  private func receipt(_ note: FrameNote, to out: inout ByteWriter) {
+    for level in MessageReceipt.Level.allCases {
+      guard let latency = note.receiptLatency(level)?.microseconds else { continue }
+      if note.receipts(level) > 1 {
+        out.literal(level == .read ? ",\"read\":" : ",\"delivered\":")
+        out.number(note.receipts(level))
+      }
+      out.literal(level == .read ? ",\"read_us\":" : ",\"delivered_us\":")
+      out.number(latency)
     }
   }
 

@@ -24,6 +24,8 @@ package struct MessageJSONWriter {
       lines.exact("dup_after_ack", exchange.duplicates)
       if let latency = exchange.latency?.microseconds { lines.signed("rtt_us", latency) }
       if let roundTrip = exchange.roundTrip?.microseconds { lines.signed("rtt_karn_us", roundTrip) }
+      if let latency = record.deliveredAfter?.microseconds { lines.signed("delivered_us", latency) }
+      if let latency = record.readAfter?.microseconds { lines.signed("read_us", latency) }
       if exchange.flags.contains(.late) { lines.literal("\"late\":true") }
       if !record.tlvs.isEmpty {
         var next = 0

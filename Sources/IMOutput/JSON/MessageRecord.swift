@@ -128,6 +128,8 @@ package final class MessageRecord {
   @exclusivity(unchecked) var keptBytes = 0
   /// The remarks on any of its copies, as `FrameFlagNames.mask` has them.
   @exclusivity(unchecked) package internal(set) var flags: UInt32 = 0
+  /// From the first copy to the first receipt that says that it was delivered, or read; `nil` without one.
+  @exclusivity(unchecked) package internal(set) var deliveredAfter: Nanoseconds?, readAfter: Nanoseconds?
   /// Whether a copy after the first was made on purpose.
   @exclusivity(unchecked) package internal(set) var isRetried = false
 
@@ -149,12 +151,17 @@ package final class MessageRecord {
     details = nil
     owner = nil
     keptBytes = 0
+    (deliveredAfter, readAfter) = (nil, nil)
     self.flags = flags
     isRetried = false
   }
 
   /// The connection of the first copy.
   package var connection: ConnectionInfo { first.connection }
+  /// What receipts say of it, and after how long.
+  var receipts: [(name: StaticString, after: Nanoseconds)] {
+    [deliveredAfter.map { ("delivered", $0) }, readAfter.map { ("read", $0) }].compactMap { $0 }
+  }
   /// The session's number on the wire, or the name that its client gave; `nil` where neither is known.
   package var session: String? { first.sessionIsNumber ? String(first.sessionNumber) : sessionName }
   /// Whether `session` is a number on the wire.

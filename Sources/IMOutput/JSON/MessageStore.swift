@@ -117,6 +117,15 @@ package final class MessageStore {
     for time in times { record.answers.append(time.microseconds) }
   }
 
+  /// Notes the first receipt of its level of a message.
+  package func receipt(_ receipt: MessageReceipt) {
+    guard let record = records[receipt.exchange]?.takeUnretainedValue() else { return }
+    switch receipt.level {
+    case .delivered: record.deliveredAfter = receipt.latency
+    case .read: record.readAfter = receipt.latency
+    }
+  }
+
   /// Takes what is known of an exchange that is over.
   package func take(_ exchange: Exchange) -> MessageRecord? {
     guard let record = records.remove(exchange.id)?.takeRetainedValue() else { return nil }

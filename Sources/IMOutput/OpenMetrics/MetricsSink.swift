@@ -54,10 +54,8 @@ package final class MetricsSink: EngineSink {
     return plans[Int(settlement.plan)].kind(at: Int(settlement.kind))?.flags.contains(.handshake) == true
   }
 
-  /// Counts a message that was read.
-  package func read(after latency: Nanoseconds, _ direction: Direction, endpoint: UInt32) {
-    change(endpoint, .max) { $0.read(after: latency, direction) }
-  }
+  /// Counts a message that was delivered or read.
+  package func receipt(_ receipt: MessageReceipt) { change(receipt.endpoint, .max) { $0.receipt(receipt) } }
 
   /// Counts the time between two heartbeats.
   package func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32) {

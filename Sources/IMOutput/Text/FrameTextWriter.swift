@@ -171,12 +171,25 @@ package struct FrameTextWriter {
     out.literal("\n")
   }
 
-  private func remarks(_ frame: Frame, _ note: FrameNote, to out: inout ByteWriter) {
-    if let latency = note.readLatency?.microseconds {
-      out.literal(", read after ")
+  /// What a receipt says: `, read after 12.5 ms`, `, 24 delivered after at most 12.5 ms`.
+  private func receipt(_ note: FrameNote, to out: inout ByteWriter) {
+    for (level, name) in [(MessageReceipt.Level.delivered, "delivered" as StaticString), (.read, "read")] {
+      guard let latency = note.receiptLatency(level)?.microseconds else { continue }
+      let count = note.receipts(level)
+      out.literal(", ")
+      if count > 1 {
+        out.number(UInt64(count))
+        out.literal(" ")
+      }
+      out.literal(name)
+      out.literal(count > 1 ? " after at most " : " after ")
       out.milliseconds(latency)
       out.literal(" ms")
     }
+  }
+
+  private func remarks(_ frame: Frame, _ note: FrameNote, to out: inout ByteWriter) {
+    if note.isReceipt { receipt(note, to: &out) }
     if let roundTrip = note.roundTrip?.microseconds {
       out.literal(", rtt ")
       out.milliseconds(roundTrip)

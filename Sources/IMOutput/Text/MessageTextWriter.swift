@@ -43,6 +43,11 @@ package struct MessageTextWriter {
     }
     explain(record, exchange, to: &out)
     if exchange.flags.contains(.late) { out.literal(", late") }
+    for (name, latency) in record.receipts {
+      out.text(", \(name) after ")
+      out.milliseconds(latency.microseconds)
+      out.literal(" ms")
+    }
     if exchange.copies > 1 {
       out.literal(", ")
       out.number(exchange.copies)

@@ -25,7 +25,7 @@ package struct StatsTextWriter {
     refusals(figures, to: &out)
     connections(figures, to: &out)
     handshakes(figures.total, to: &out)
-    reads(figures.total, to: &out)
+    receipts(figures.total, to: &out)
     traffic(figures.run, to: &out)
     tcp(figures.total, to: &out)
     sequences(figures.summary, to: &out)
@@ -40,7 +40,7 @@ package struct StatsTextWriter {
     roundTrips(figures, to: &out)
     causes(figures.total, to: &out)
     refusals(figures, to: &out)
-    reads(figures.total, to: &out)
+    receipts(figures.total, to: &out)
     sequences(figures.summary, to: &out)
     problems(figures, to: &out)
   }
@@ -139,14 +139,16 @@ package struct StatsTextWriter {
     line("handshakes: ", FigureWords.parts(.handshakes, Catalogue.servers, ServerSnapshot(total)), to: &out)
   }
 
-  /// Messages that were read: `read, by receipts: client to server 24 after 2000.1/2010/2020 ms p50/p95/max`.
-  private func reads(_ metrics: EndpointMetrics, to out: inout ByteWriter) {
+  /// Messages that were delivered and read: `read, by receipts: client to server 24 after 2000.1/2010/2020 ms p50/p95/max`.
+  private func receipts(_ metrics: EndpointMetrics, to out: inout ByteWriter) {
     let server = ServerSnapshot(metrics)
-    let parts = Self.ways.enumerated().compactMap { way, name in
-      let parts = FigureWords.parts(.reads, Catalogue.servers, server, way: way)
-      return parts.isEmpty ? nil : "\(name) " + parts.joined(separator: " ")
+    for (name, place) in [("delivered", FigureText.Place.deliveries), ("read", .reads)] {
+      let parts = Self.ways.enumerated().compactMap { way, name in
+        let parts = FigureWords.parts(place, Catalogue.servers, server, way: way)
+        return parts.isEmpty ? nil : "\(name) " + parts.joined(separator: " ")
+      }
+      line("\(name), by receipts: ", parts, to: &out)
     }
-    line("read, by receipts: ", parts, to: &out)
   }
 
   private func traffic(_ run: RunSnapshot, to out: inout ByteWriter) {

@@ -17,10 +17,32 @@ package struct TranscriptWriter {
 
   /// Appends one line.
   package mutating func write(_ record: MessageRecord, _ exchange: Exchange, to out: inout ByteWriter) {
-    times.write(exchange.firstAt, to: &out)
+    begin(record, exchange.firstAt, record.details?.destination, to: &out)
+    if let text = record.details?.text {
+      wire(text, limit: 4_096, to: &out)
+    } else {
+      out.text("(\(record.type), \(count(UInt64(record.bodyCount), "byte")))")
+    }
+    let isBad = [.unanswered, .damaged, .rejected].contains(exchange.fate)
+    let isAmber = exchange.fate == .ackedAfterRetry || exchange.fate == .pending || exchange.fate == .unknown
+    end(words(record, exchange), isBad: isBad, isAmber: isAmber, to: &out)
+  }
+
+  /// Appends the line of a large message that went in pieces.
+  package mutating func write(_ transfer: TransferSummary, to out: inout ByteWriter) {
+    begin(transfer.first, transfer.begunAt, transfer.destination, to: &out)
+    out.text(
+      "(\(transfer.first.type), \(count(transfer.total, "byte")) in \(count(transfer.pieces, "piece")))")
+    end(words(transfer), isBad: transfer.lost > 0, isAmber: !transfer.isWhole || transfer.retries > 0, to: &out)
+  }
+
+  /// Who says it when, and to whom.
+  private mutating func begin(
+    _ record: MessageRecord, _ at: Timestamp, _ destination: String?, to out: inout ByteWriter
+  ) {
+    times.write(at, to: &out)
     let isFromClient = record.direction == .clientToServer
     let client = record.session ?? "\(record.connection.client)"
-    let destination = record.details?.destination
     if isFromClient {
       wire(client, to: &out)
       out.literal(" > ")
@@ -35,24 +57,30 @@ package struct TranscriptWriter {
       }
     }
     out.literal(": ")
-    if let text = record.details?.text {
-      wire(text, limit: 4_096, to: &out)
-    } else {
-      out.text("(\(record.type), \(count(UInt64(record.bodyCount), "byte")))")
+  }
+
+  /// What became of it.
+  private func end(_ text: String, isBad: Bool, isAmber: Bool, to out: inout ByteWriter) {
+    if !text.isEmpty {
+      out.literal("  ")
+      if style.isColoured { out.text(isBad ? "\u{1b}[31m" : isAmber ? "\u{1b}[33m" : "\u{1b}[2m") }
+      out.text("[\(text)]")
+      if style.isColoured { out.literal("\u{1b}[0m") }
     }
-    fate(record, exchange, to: &out)
     out.literal("\n")
   }
 
-  private func fate(_ record: MessageRecord, _ exchange: Exchange, to out: inout ByteWriter) {
-    let text = words(record, exchange)
-    guard !text.isEmpty else { return }
-    out.literal("  ")
-    let isBad = [.unanswered, .damaged, .rejected].contains(exchange.fate)
-    let isAmber = exchange.fate == .ackedAfterRetry || exchange.fate == .pending || exchange.fate == .unknown
-    if style.isColoured { out.text(isBad ? "\u{1b}[31m" : isAmber ? "\u{1b}[33m" : "\u{1b}[2m") }
-    out.text("[\(text)]")
-    if style.isColoured { out.literal("\u{1b}[0m") }
+  /// What became of a large message: it is answered when all of its bytes are.
+  private func words(_ transfer: TransferSummary) -> String {
+    let retries =
+      transfer.retries == 0 ? "" : ", \(transfer.retries) \(transfer.retries == 1 ? "retry" : "retries")"
+    guard transfer.isWhole else {
+      let progress = "\(transfer.answeredBytes * 100 / max(1, transfer.total)) % answered"
+      return transfer.lost > 0 ? "\(count(transfer.lost, "piece")) lost, \(progress)\(retries)" : progress + retries
+    }
+    let latency = transfer.answeredAfter.map { " after \(Words.length($0.microseconds))" } ?? ""
+    let receipts = transfer.receipts.map { ", \($0.name) after \(Words.length($0.after.microseconds))" }.joined()
+    return "answered\(latency)\(retries)\(receipts)"
   }
 
   /// What became of it, in words; empty where it asks for no answer.
@@ -63,7 +91,7 @@ package struct TranscriptWriter {
     let latency = exchange.latency.map { " after \(Words.length($0.microseconds))" } ?? ""
     switch exchange.fate {
     case .acked, .ackedAfterRetry:
-      return "answered\(latency)\(retries)" + (exchange.flags.contains(.late) ? ", late" : "")
+      return "answered\(latency)\(retries)" + (exchange.flags.contains(.late) ? ", late" : "") + receipts(record)
     case .rejected:
       let status = record.status.map { status in
         ": \(status.number)" + (record.statusName.map { " \($0)" } ?? "")
@@ -83,6 +111,11 @@ package struct TranscriptWriter {
     case .unknown: return "unknown: the capture lacks bytes in which the answer may be"
     case .unacknowledged: return ""
     }
+  }
+
+  /// What receipts say of it: `, delivered after 30 ms, read after 2 s`.
+  private func receipts(_ record: MessageRecord) -> String {
+    record.receipts.map { ", \($0.name) after \(Words.length($0.after.microseconds))" }.joined()
   }
 
   private func wire(_ text: String, limit: Int = 64, to out: inout ByteWriter) {

@@ -78,7 +78,7 @@ enum ExportableKeys {
     "acknowledgment": ["body", "plus"],
     "acknowledgment.body": ["length", "offset", "size", "order"],
     "handshake": ["type", "request", "answer", "within"],
-    "receipts": ["type", "tag"],
+    "receipts": ["type", "tag", "delivered", "size"],
     "tlv": [
       "tag", "length", "header", "counts", "optional", "padding", "repeats", "nested", "depth", "identity",
       "sensitive", "tags", "keep-alive",

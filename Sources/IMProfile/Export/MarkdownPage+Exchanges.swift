@@ -121,9 +121,14 @@ extension MarkdownPage {
     } else {
       lines.append("A connection is a session.")
     }
-    if draft.plan.receiptTag != .max, let receipt = draft.kinds.firstIndex(where: { $0.flags.contains(.receipt) }) {
+    if let receipt = draft.kinds.firstIndex(where: { $0.flags.contains(.receipt) }) {
+      let levels = [("read", draft.plan.receiptTag), ("delivered", draft.plan.deliveryTag)].filter { $0.1 != .max }
+      let size = draft.plan.receiptSize
+      let numbers = size == 0 ? "its number is" : "their numbers, of \(size) bytes each, are"
+      let words = levels.map { "\(size == 0 ? "a message was" : "messages were") \($0.0): \(numbers) in \(tag($0.1))" }
       lines.append(
-        "`\(profile.typeNames[receipt])` says that a message was read: its number is in \(tag(draft.plan.receiptTag)).")
+        "`\(profile.typeNames[receipt])` says that \(words.joined(separator: "; that "))."
+      )
     }
     for line in lines { out += "- \(line)\n" }
     return out

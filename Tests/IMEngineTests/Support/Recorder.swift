@@ -50,6 +50,7 @@ final class Recorder: EngineSink {
   private(set) var finished: [Exchange] = []
   /// Microseconds until messages were read.
   private(set) var reads: [Int64] = []
+  private(set) var deliveries: [Int64] = []
   private(set) var names: [UInt32: String] = [:]
   /// Statuses by the number that exchanges know them by.
   private(set) var statuses: [UInt16: StatusCode] = [:]
@@ -90,8 +91,11 @@ final class Recorder: EngineSink {
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) { opened.append((connection, at)) }
   func carrier(_ event: CarrierEvent, _ connection: ConnectionInfo) { carriers.append((event, connection)) }
   func connection(_ report: ConnectionReport) { reports.append(report) }
-  func read(after latency: Nanoseconds, _ direction: Direction, endpoint: UInt32) {
-    reads.append(latency.microseconds)
+  func receipt(_ receipt: MessageReceipt) {
+    switch receipt.level {
+    case .delivered: deliveries.append(receipt.latency.microseconds)
+    case .read: reads.append(receipt.latency.microseconds)
+    }
   }
   func settled(_ exchange: borrowing Exchange) { settled.append(copy exchange) }
   func finished(_ exchange: borrowing Exchange) { finished.append(copy exchange) }

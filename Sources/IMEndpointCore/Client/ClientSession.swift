@@ -9,6 +9,8 @@ struct ClientSession: Sendable {
   var announced: UInt8 = 0
   /// Groups that its user is in, as far as the application has said so.
   var groups: [String] = []
+  /// Groups of which the application wants to know the members, and no answer has come.
+  var memberQuestions: [String] = []
   /// Whether the application wants a connection for it.
   var isWanted = false
   /// When a disconnect is carried out, even if something still waits.

@@ -83,9 +83,12 @@ public struct Features: OptionSet, Hashable, Sendable, BitwiseCopyable {
   /// Large messages go on after either end has forgotten the session: each end says what it has.
   public static let resumption = Features(rawValue: 0x800)
 
+  /// The server says who is in a group.
+  public static let memberLists = Features(rawValue: 0x1000)
+
   /// What this library can do.
   public static let all: Features = [
     .basic, .compression, .receipts, .groups, .levels, .refusals, .transfers, .membership, .durable,
-    .namedReceipts, .resumption,
+    .namedReceipts, .resumption, .memberLists,
   ]
 }

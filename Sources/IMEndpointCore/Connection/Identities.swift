@@ -51,10 +51,10 @@ public struct ClientIdentity: Hashable, Sendable, BitwiseCopyable {
 
 extension ClientIdentity {
   /// The 16 bytes on the wire.
-  var bytes: [UInt8] { TLV.bigEndian(high) + TLV.bigEndian(low) }
+  package var bytes: [UInt8] { TLV.bigEndian(high) + TLV.bigEndian(low) }
 
   /// The identity in 16 bytes.
-  init(_ bytes: some Collection<UInt8>) {
+  package init(_ bytes: some Collection<UInt8>) {
     high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     low = bytes.dropFirst(8).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }

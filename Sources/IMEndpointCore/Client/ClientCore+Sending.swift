@@ -290,15 +290,39 @@ extension ClientCore {
       request.unsettled = sessions[place].traffic.unsettled()
     }
     writeControl(request.encoded, of: place, on: link, at: now)
-    for group in sessions[place].groups { writeMembership(1, group, of: place, on: link, at: now) }
+    for group in sessions[place].groups { writeMembership(.join, group, of: place, on: link, at: now) }
+    for group in sessions[place].memberQuestions { writeMembership(.list, group, of: place, on: link, at: now) }
   }
 
   private mutating func writeMembership(
-    _ what: UInt8, _ group: String, of place: Int, on link: Int, at now: Moment
+    _ what: Membership, _ group: String, of place: Int, on link: Int, at now: Moment
   ) {
     var body: [UInt8] = []
-    TLV.append(.membership, [what] + group.utf8, to: &body)
+    TLV.append(.membership, [what.rawValue] + group.utf8, to: &body)
     writeControl(body, of: place, on: link, at: now)
+  }
+
+  /// Questions about groups that wait for their answers, in a session, at most.
+  private static var mostQuestions: Int { 64 }
+
+  /// Asks the server who is in a group that this client's user is in: `EndpointEvent.members` is the answer. Where the connection is lost
+  /// before that, the next one asks again. A server without `Features.memberLists` does not answer.
+  public mutating func askMembers(of group: String, in session: SessionID, at now: Moment) {
+    guard let place = place(of: session), sessions[place].memberQuestions.count < Self.mostQuestions,
+      (1...256).contains(group.utf8.count)
+    else { return }
+    if !sessions[place].memberQuestions.contains(group) { sessions[place].memberQuestions.append(group) }
+    guard let link = (0..<8).first(where: { sessions[place].announced & openMask & Self.bit($0) != 0 }) else { return }
+    writeMembership(.list, group, of: place, on: link, at: now)
+  }
+
+  /// A server has said who is in a group, whether it was asked or not.
+  mutating func membersCame(_ body: RawSpan, _ range: Range<Int>, in place: Int) {
+    guard let group = GroupMembers.names(body, range).first,
+      let question = sessions[place].memberQuestions.firstIndex(of: group)
+    else { return }
+    sessions[place].memberQuestions.remove(at: question)
+    tell(.members(inbox.add(body, range, session: sessions[place].id)))
   }
 
   /// Makes this client's user a member of a group, and says so again on every connection. A message to a group of which its
@@ -307,7 +331,7 @@ extension ClientCore {
     guard let place = place(of: session), !sessions[place].groups.contains(group) else { return }
     sessions[place].groups.append(group)
     for link in 0..<8 where sessions[place].announced & openMask & Self.bit(link) != 0 {
-      writeMembership(1, group, of: place, on: link, at: now)
+      writeMembership(.join, group, of: place, on: link, at: now)
     }
   }
 
@@ -316,7 +340,7 @@ extension ClientCore {
     guard let place = place(of: session) else { return }
     sessions[place].groups.removeAll { $0 == group }
     for link in 0..<8 where sessions[place].announced & openMask & Self.bit(link) != 0 {
-      writeMembership(2, group, of: place, on: link, at: now)
+      writeMembership(.leave, group, of: place, on: link, at: now)
     }
   }
 

@@ -196,7 +196,7 @@ extension ServerCore {
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
     case .control:
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
-      if let range = TLV.value(of: .membership, in: body) { membership(body, range, place) }
+      if let range = TLV.value(of: .membership, in: body) { membership(body, range, place, on: link, at: now) }
       if let range = TLV.value(of: .transferHave, in: body), let having = Transfers.having(body, range) {
         sessions[place].traffic.transfers.has(having.name, having.ranges)
         pump(place, at: now)

@@ -8,17 +8,30 @@ extension ServerCore {
   public func members(of group: String) -> [String] { (groups[group] ?? []).sorted() }
 
   /// A client's user joins a group, or leaves it. A group exists while it has members.
-  mutating func membership(_ body: RawSpan, _ range: Range<Int>, _ place: Int) {
+  mutating func membership(_ body: RawSpan, _ range: Range<Int>, _ place: Int, on link: Int, at now: Moment) {
     guard configuration.service == .forward, range.count > 1, range.count <= 257,
       let user = devices[Int(sessions[place].device)].user
     else { return }
     let name = body.extracting(range.dropFirst()).withUnsafeBytes { String(validating: $0, as: UTF8.self) }
     guard let name else { return }
-    switch TLV.number(body, range.lowerBound..<range.lowerBound + 1) {
-    case 1: join(user, name)
-    case 2: leave(user, name)
-    default: break
+    switch Membership(rawValue: UInt8(truncatingIfNeeded: TLV.number(body, range.lowerBound..<range.lowerBound + 1))) {
+    case .join: join(user, name)
+    case .leave: leave(user, name)
+    case .list: tellMembers(of: name, to: user, place, on: link, at: now)
+    case nil: break
     }
+  }
+
+  /// Bytes that wait on a connection on which questions are still answered: who does not read the answers gets no more of them.
+  private static var mostWaiting: Int { 64 << 10 }
+
+  /// Answers a member's question who is in the group; who is no member gets no names.
+  private mutating func tellMembers(of group: String, to user: String, _ place: Int, on link: Int, at now: Moment) {
+    guard links[link].output.byteCount < Self.mostWaiting else { return }
+    let names = groups[group]?.contains(user) == true ? members(of: group) : []
+    writeControl(
+      GroupMembers.answer(group, names), sessions[place].traffic.wireID,
+      sessions[place].traffic.counters.take(.control), sessions[place].traffic.version, on: link, at: now)
   }
 
   /// Makes a user a member of a group: for an application that decides itself who is in it.

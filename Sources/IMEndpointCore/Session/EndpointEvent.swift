@@ -24,6 +24,8 @@ public enum EndpointEvent: Hashable, Sendable, BitwiseCopyable {
   case read(SessionID, SequenceNumber)
   /// A message that an earlier process of this client's has sent was delivered, or read. It may be told more than once.
   case earlier(EarlierReceipt)
+  /// A server has said who is in a group.
+  case members(GroupMembers)
   /// Nothing more is tried: so many attempts to connect have failed.
   case gaveUp(attempts: Int)
   /// The network has become better or worse.

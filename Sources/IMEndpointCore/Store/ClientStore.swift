@@ -7,9 +7,9 @@ public struct StoredFile: Hashable, Sendable {
   /// When it had last been modified then: nanoseconds since 1970.
   public var modified: Int64
   /// The name of the transfer, which the core draws.
-  var transfer: UInt64 = 0
+  public var transfer: UInt64 = 0
   /// How much of `StoredMessage.body` is before the content.
-  var headCount = 0
+  public var headCount = 0
 
   /// A file of its parts.
   public init(path: String, byteCount: Int, modified: Int64) {

@@ -1,5 +1,3 @@
-internal import CDeflate
-
 /// Bodies in zlib's format (RFC 1950).
 enum Deflate {
   /// Shorter bodies are not worth it.
@@ -15,11 +13,14 @@ enum Deflate {
 
   /// `body` compressed; `nil` when that would not save a tenth, or when a receiver would not inflate it again.
   static func compressed(_ body: [UInt8]) -> [UInt8]? {
-    guard body.count >= minimumCount, let compressor = libdeflate_alloc_compressor(6) else { return nil }
-    defer { libdeflate_free_compressor(compressor) }
+    guard body.count >= minimumCount else { return nil }
     let limit = body.count - body.count / 10
+    // SAFETY: a codec writes at most as many bytes as it is told, and says how many.
     let result = [UInt8](unsafeUninitializedCapacity: limit) { output, count in
-      count = libdeflate_zlib_compress(compressor, body, body.count, output.baseAddress, output.count)
+      guard let base = output.baseAddress else { return }
+      count = body.withUnsafeBytes { input in
+        input.baseAddress.map { min(limit, max(0, Codec.compress($0, input.count, base, limit))) } ?? 0
+      }
     }
     return result.isEmpty || body.count > longest(result.count) ? nil : result
   }
@@ -33,21 +34,20 @@ enum Deflate {
   /// `largestRatio` allows. The memory taken follows what comes out, and is at most four times that.
   static func inflated(_ body: RawSpan, limit: Int = FrameHeader.maximumBodyCount) -> [UInt8]? {
     let limit = min(limit, longest(body.byteCount))
-    guard let decompressor = libdeflate_alloc_decompressor() else { return nil }
-    defer { libdeflate_free_decompressor(decompressor) }
     var capacity = min(limit, max(1_024, body.byteCount * 4))
     while true {
-      var status = LIBDEFLATE_BAD_DATA
+      var outcome: Codec.Outcome?
+      // SAFETY: a codec writes at most as many bytes as it is told, and says how many.
       let result = body.withUnsafeBytes { input in
         [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
+          guard let bytes = input.baseAddress, let base = output.baseAddress else { return }
           var produced = 0
-          status = libdeflate_zlib_decompress(
-            decompressor, input.baseAddress, input.count, output.baseAddress, output.count, &produced)
-          count = status == LIBDEFLATE_SUCCESS ? produced : 0
+          outcome = Codec.Outcome(rawValue: Codec.inflate(bytes, input.count, base, capacity, &produced))
+          count = outcome == .done ? min(capacity, max(0, produced)) : 0
         }
       }
-      if status == LIBDEFLATE_SUCCESS { return result }
-      guard status == LIBDEFLATE_INSUFFICIENT_SPACE, capacity < limit else { return nil }
+      if outcome == .done { return result }
+      guard outcome == .full, capacity < limit else { return nil }
       capacity = min(limit, capacity * 4)
     }
   }

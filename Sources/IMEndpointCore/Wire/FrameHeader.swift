@@ -62,7 +62,7 @@ public struct FrameHeader: Hashable, Sendable, BitwiseCopyable {
 
   /// Reads the 28 bytes from `offset`; the caller has proved that they are there and begin with the magic.
   @inline(__always)
-  init(_ bytes: RawSpan, at offset: Int) {
+  package init(_ bytes: RawSpan, at offset: Int) {
     func word(_ index: Int) -> UInt32 {
       UInt32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset + index * 4, as: UInt32.self))
     }

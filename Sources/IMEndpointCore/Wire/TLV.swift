@@ -76,7 +76,8 @@ public struct Tag: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
   /// The first number of a message's conversation that had not reached the server when the message did, where that is
   /// not its own: eight bytes.
   public static let missing = Tag(rawValue: 0xf02c)
-  /// Whether a user is in a group: a byte, 1 to join and 2 to leave, and the group's name.
+  /// Whether a user is in a group: a byte, 1 to join and 2 to leave, and the group's name. 3 asks who is in it; the answer has the same
+  /// byte, and the names of the group and of its members, each behind its length of two bytes.
   public static let membership = Tag(rawValue: 0xf02a)
   /// What proves that a client is the one that its identity names: 16 bytes that no other client ever sees.
   public static let secret = Tag(rawValue: 0xf02b)
@@ -219,7 +220,7 @@ public enum TLV {
   }
 
   /// The bytes of `number`, most significant first.
-  static func bigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
+  package static func bigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
     (0..<number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> (number.bitWidth - 8 - $0 * 8)) }
   }
 

@@ -95,6 +95,11 @@ extension ClientCore {
       if let range = TLV.value(of: .transferHave, in: body), let having = Transfers.having(body, range) {
         sessions[place].traffic.transfers.has(having.name, having.ranges)
       }
+      if let range = TLV.value(of: .membership, in: body), range.count > 2,
+        TLV.number(body, range.lowerBound..<range.lowerBound + 1) == Membership.list.rawValue
+      {
+        membersCame(body, range, in: place)
+      }
     case .receipt:
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
       guard sessions[place].traffic.isFirst(header.sequence) else {
