@@ -171,9 +171,9 @@ extension Carriers {
   private mutating func free(_ late: Ref<LateStretches>, _ i: Int) {
     var stretch = late.pointee.all.remove(at: i)
     streams.rests.take(back: &stretch.half.rest)
-    if stretch.way != nil {
-      streams.rests.take(back: &stretch.way!.held)
-      stretch.way?.clear(budget)
+    if var way = stretch.way {
+      streams.rests.take(back: &way.held)
+      way.clear(budget)
     }
     stretch.reader?.clear(budget)
     budget.held -= stretch.accounted
