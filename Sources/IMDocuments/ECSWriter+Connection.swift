@@ -166,8 +166,13 @@ extension ECSWriter {
     lines.text("ja4", facts.ja4Text)
     lines.text("client_random", facts.randomText)
     lines.name("key_by", facts.isFoundByTrial ? "trial" as StaticString : "random")
-    if let begun = facts.helloTime, let ready = facts.finishedTime {
-      lines.milliseconds("handshake_ms", max(0, ready.microseconds - begun.microseconds))
+    if let time = facts.handshakeTime { lines.milliseconds("handshake_ms", time.microseconds) }
+    if carrier.unread.total > 0 {
+      lines.open("unread_bytes")
+      for reason in TLSUnread.allCases where carrier.unread[reason] > 0 {
+        lines.number(reason.name, carrier.unread[reason])
+      }
+      lines.close()
     }
     lines.open("alerts")
     lines.number("client_to_server", UInt64(carrier.alerts[0]))

@@ -3,6 +3,7 @@ import IMEngine
 import IMMetrics
 import IMOutput
 import IMReport
+import IMTLS
 import IMWire
 
 /// What of a capture was not read, and what to do about it: lines after the summary.
@@ -23,7 +24,8 @@ extension Run {
   /// What there is of a capture beside what was decoded, and what to do about it.
   func unread(_ driver: Driver) -> [ReportModel.Unread] {
     [
-      encrypted(driver), translated(driver), multipath(driver), undecoded(driver), datagrams(driver),
+      encrypted(driver), partlyEncrypted(driver), translated(driver), multipath(driver), undecoded(driver),
+      datagrams(driver),
     ].compactMap { $0 } + filtered(driver) + [cut(driver)].compactMap { $0 }
   }
 
@@ -47,6 +49,16 @@ extension Run {
       text:
         "\(share)\(names), not decrypted: \(reasons.isEmpty ? "--keylog FILE decrypts those whose secrets are there" : reasons.joined(separator: "; "))",
       isNotable: isNotable(totals.tlsBytes, driver))
+  }
+
+  /// What was not read of TLS although there is a key log, by reason.
+  private func partlyEncrypted(_ driver: Driver) -> ReportModel.Unread? {
+    let unread = driver.engine.totals.tlsUnread
+    guard unread.total > 0 else { return nil }
+    let parts = TLSUnread.allCases.map { ($0.rawValue, unread[$0]) }.filter { $0.1 > 0 }.sorted { $0.1 > $1.1 }
+    let list = parts.map { "\(grouped($0.1)) \($0.0)" }.joined(separator: ", ")
+    return .init(
+      text: "\(count(unread.total, "byte")) of TLS not decrypted: \(list)", isNotable: isNotable(unread.total, driver))
   }
 
   /// Connections that are others as they look on the other side of a NAT.

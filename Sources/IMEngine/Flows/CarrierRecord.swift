@@ -17,6 +17,10 @@ struct CarrierRecord {
   var readers: InlineArray<2, Ref<WebSocketReader>?> = [nil, nil]
   /// The reader of TLS records; `nil` where there are none, or the run has no key log.
   var tls: Ref<TLSReader>?
+  /// The side whose ClientHello comes next, of a connection that was decoded without TLS up to there; 255 for none.
+  var upgradingSide: UInt8 = 255
+  /// The stretches around gaps of side 0 and side 1, for what comes late; `nil` where there are none.
+  var late: InlineArray<2, Ref<LateStretches>?> = [nil, nil]
   /// What was counted of WebSocket frames.
   var webSocket = WebSocketFigures()
   /// The plan that the subprotocol names; 255 for none.
@@ -41,6 +45,8 @@ package final class CarrierReport: Sendable {
   package let tls: TLSFacts?
   /// TLS alerts that were read, client to server first.
   package let alerts: InlineArray<2, Int>
+  /// Bytes of TLS records that were not read, by reason.
+  package let unread: TLSUnreadBytes
 
   init(_ record: CarrierRecord) {
     destination = record.destination
@@ -48,6 +54,7 @@ package final class CarrierReport: Sendable {
     webSocket = record.carriers.contains(.webSocket) ? record.webSocket : nil
     let connection = record.carriers.contains(.tls) ? record.tls?.pointee.connection : nil
     tls = connection?.facts
+    unread = record.tls?.pointee.unread ?? TLSUnreadBytes()
     let isSwapped = connection?.isSwapped == true
     alerts = [
       connection?.alertCount(direction: isSwapped ? 1 : 0) ?? 0,
