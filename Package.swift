@@ -112,15 +112,16 @@ let package = Package(
     room("IMAlerts", ["IMMetrics", "IMEngine", "IMYAML", "IMWire"], isCold: true),
     room(
       "IMOutput", ["IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMFilter", "IMOwners", "IMTerminal", "IMWire"]),
+    room("IMOTLP", ["IMOutput", "IMWire"]),
     room(
       "IMDocuments",
       [
-        "IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMTLS", "IMFields", "IMOwners", "IMYAML", "IMWire",
+        "IMOTLP", "IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMTLS", "IMFields", "IMOwners", "IMYAML", "IMWire",
         "CMachine",
       ]),
     room(
       "IMStore", ["IMOutput", "IMMetrics", "IMEngine", "IMFields", "IMWire", "CSQLite"]),
-    room("IMShip", ["IMDocuments", "IMWire", "CDeflate"], isCold: true),
+    room("IMShip", ["IMDocuments", "IMOTLP", "IMWire", "CDeflate"], isCold: true),
     room("IMReport", ["IMOutput", "IMMetrics", "IMEngine", "IMTerminal", "IMWire"], isCold: true),
     room(
       "IMBrowser", ["IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMFilter", "IMWire"], isCold: true),
@@ -129,7 +130,8 @@ let package = Package(
       [
         "IMCapture", "IMEngine", "IMTLS", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics",
         "IMFilter",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMStore", "IMReport", "IMBrowser", "IMTerminal", "IMOwners",
+        "IMAlerts", "IMOutput", "IMOTLP", "IMDocuments", "IMShip", "IMStore", "IMReport", "IMBrowser", "IMTerminal",
+        "IMOwners",
         "IMYAML",
         "IMWire", "CSandbox",
       ], isCold: true),
@@ -139,7 +141,8 @@ let package = Package(
     .executableTarget(
       name: "imdump",
       dependencies: [
-        "IMPipeline", "IMShip", "IMBrowser", "IMReport", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire",
+        "IMPipeline", "IMShip", "IMBrowser", "IMReport", "IMOTLP", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine",
+        "IMWire",
         "IMCommandLine",
       ],
       swiftSettings: settings + checked + small),
@@ -181,7 +184,7 @@ let package = Package(
       ["IMOutput", "IMEngineTestSupport", "IMMetrics", "IMEngine", "IMFilter", "IMTerminal", "IMWire"]),
     tests(
       "IMDocumentsTests",
-      ["IMDocuments", "IMEngineTestSupport", "IMOutput", "IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
+      ["IMDocuments", "IMOTLP", "IMEngineTestSupport", "IMOutput", "IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
     tests(
       "IMPipelineTests",
       [
@@ -189,7 +192,7 @@ let package = Package(
         "IMReport", "IMStore", "IMTerminal", "IMWire",
       ]),
     tests("IMStoreTests", ["IMStore", "IMEngineTestSupport", "IMOutput", "IMEngine", "IMWire"]),
-    tests("IMShipTests", ["IMShip", "IMDocuments", "IMWire"]),
+    tests("IMShipTests", ["IMShip", "IMDocuments", "IMOTLP", "IMWire"]),
     tests("IMReportTests", ["IMReport", "IMEngine", "IMMetrics", "IMOutput", "IMWire"]),
     tests("IMEndpointTests", ["IMEndpoint", "IMMailbox", "IMWire"]),
     tests(

@@ -1,3 +1,4 @@
+package import IMOTLP
 package import IMOwners
 package import IMWire
 
@@ -50,6 +51,8 @@ package struct ECSOptions {
   package var weirdLimit: UInt32 = 5
   /// Servers with figures of their own; documents tell of no others.
   package var maximumEndpoints = 65_536
+  /// OpenTelemetry's logs, metrics and traces are written instead of documents; `nil` for documents.
+  package var otlp: OTLPOptions?
   /// Buffered bytes at which documents are handed on.
   package var flushSize = 256 << 10
 

@@ -41,6 +41,12 @@ extension ECSSink {
     record.pointee.roundTrips.gather()
     // One that failed has no plan of its own, but it went to a server that has.
     let plan = report.serverPlan ?? report.info.plan
+    if log(
+      .connection,
+      { $0.connection(report, record, told, since: last, plan: plan, decidedAt: $1) })
+    {
+      return
+    }
     write(.connection) { writer, lines in writer.connection(report, record, told, since: last, plan: plan, &lines) }
   }
 
@@ -96,6 +102,11 @@ extension ECSSink {
 
   private func tell(_ issue: Issue, _ record: ConnectionBook.Record) {
     guard let admission = record.pointee.weird.admit(issue, limit: options.weirdLimit) else { return }
+    write(issue, admission, record)
+  }
+
+  private func write(_ issue: Issue, _ admission: WeirdLimiter.Admission, _ record: ConnectionBook.Record) {
+    if log(.weird, { $0.weird(issue, admission, record, decidedAt: $1) }) { return }
     write(.weird) { writer, lines in writer.weird(issue, admission, record, &lines) }
   }
 
@@ -133,8 +144,6 @@ extension ECSSink {
   private func drainWeird(_ record: ConnectionBook.Record) {
     var rest: [(Issue, WeirdLimiter.Admission)] = []
     record.pointee.weird.drain { rest.append(($0, $1)) }
-    for (issue, admission) in rest {
-      write(.weird) { writer, lines in writer.weird(issue, admission, record, &lines) }
-    }
+    for (issue, admission) in rest { write(issue, admission, record) }
   }
 }

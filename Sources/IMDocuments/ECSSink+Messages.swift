@@ -1,5 +1,6 @@
 package import IMEngine
 import IMMetrics
+import IMOTLP
 import IMOutput
 import IMOwners
 package import IMWire
@@ -116,6 +117,12 @@ extension ECSSink {
       periods.settled(
         settlement, id: exchange.id, role: role, endpoint: endpoint, roundTrip: roundTrip, bucket: bucket)
     }
+    if let otlp {
+      if let roundTrip, let endpoint = record.pointee.endpoint {
+        otlp.metrics.record(roundTrip.microseconds, exchange.direction, server: endpoint)
+      }
+      trace(exchange, entry, record, otlp)
+    }
     if !settlement.isPlain { tellTrouble(exchange, role, record) }
     if entry.isLogged {
       let kept = facts.take(exchange.id)
@@ -123,6 +130,10 @@ extension ECSSink {
       guard isWorthADocument(exchange), chooses?(exchange) ?? true else { return }
       let keepsTexts = connections.count <= Self.maximumTexts
       let status = statuses[exchange.status]
+      let isLogged = log(.message) { otlp, now in
+        otlp.message(exchange, status, kept, record, keepsTexts: keepsTexts, decidedAt: now)
+      }
+      if isLogged { return }
       let isWritten = buffers.write(.message) {
         writer.message(exchange, status, kept, record, keepsTexts: keepsTexts, &$0)
       }
@@ -130,6 +141,25 @@ extension ECSSink {
     } else if options.messageLog != .off {
       output.sampledOut += 1
     }
+  }
+
+  /// Writes the span of an exchange, if it is one of those that were chosen.
+  private func trace(
+    _ exchange: Exchange, _ entry: ExchangeBook.Entry, _ record: ConnectionBook.Record, _ otlp: OTLPWriter
+  ) {
+    guard otlp.options.signals.contains(.traces), !exchange.flags.contains(.late), exchange.fate != .unacknowledged
+    else {
+      return
+    }
+    switch otlp.options.spans {
+    case .errors: guard exchange.fate.isFailure else { return }
+    case .sample(let n): guard SessionSample.hash(record) % UInt64(n) == 0 else { return }
+    case .all: break
+    }
+    otlp.span(
+      exchange, statuses[exchange.status], nil, record, keepsTexts: connections.count <= Self.maximumTexts,
+      decidedAt: clock.now ?? exchange.lastAt)
+    output.written += 1
   }
 
   private func isWorthADocument(_ exchange: Exchange) -> Bool {

@@ -1,6 +1,7 @@
 package import IMEngine
 import IMFields
 package import IMMetrics
+package import IMOTLP
 import IMOutput
 package import IMWire
 
@@ -41,6 +42,8 @@ package final class ECSSink: EngineSink {
 
   let writer: ECSWriter
   let options: ECSOptions
+  /// Makes telemetry instead of documents; `nil` where documents are written.
+  let otlp: OTLPWriter?
   /// Whether frames of each plan carry their session.
   @exclusivity(unchecked) private(set) var hasSession: [Bool]
   /// Whether each plan's clients have names that are not to be shown.
@@ -84,17 +87,21 @@ package final class ECSSink: EngineSink {
 
   /// A sink that hands lines to `flush`: with the dataset that they belong to when `options` separate them, else with
   /// `.message` for all. The bytes are borrowed for the call. Separated datasets begin with no bytes for `.capture`, and get
-  /// no document of the capture's start: `startLine` gives it for each file.
+  /// no document of the capture's start: `startLine` gives it for each file. With `options.otlp` lines of OpenTelemetry's JSON go
+  /// to `flushOTLP` instead.
   package init(
     context: ECSContext, plans: [ProtocolPlan], options: ECSOptions,
-    flush: @escaping (ECSDataset, UnsafeRawBufferPointer) -> Void
+    flush: @escaping (ECSDataset, UnsafeRawBufferPointer) -> Void,
+    flushOTLP: @escaping (OTLPSignal, UnsafeRawBufferPointer) -> Void = { _, _ in }
   ) {
     hasSession = plans.map(\.hasSession)
     hidesIdentity = plans.map(\.hidesIdentity)
     logged = plans.map { _ in nil }
     mayLogFields = plans.map { options.messageLog != .off && $0.hasFields }
     self.options = options
-    writer = ECSWriter(context: context, options: options, plans: plans)
+    let writer = ECSWriter(context: context, options: options, plans: plans)
+    self.writer = writer
+    otlp = options.otlp.map { OTLPWriter(writer, $0, handOn: flushOTLP) }
     servers = ServerBook(maximumCount: options.maximumEndpoints)
     periods = PeriodBook()
     roles = RoleTable(plans: plans)
@@ -119,6 +126,10 @@ package final class ECSSink: EngineSink {
     begunAt = time
     _ = clock.advance(to: time)
     captureReport = (time, figures)
+    if let otlp {
+      otlp.metrics.begunAt = time
+      return
+    }
     // A file of its own begins with this document by itself.
     if options.separatesDatasets {
       output.written += 1
@@ -147,6 +158,7 @@ package final class ECSSink: EngineSink {
   /// Writes a document of what happened to the interface. Live only.
   package func report(_ incident: CaptureIncident, at time: Timestamp) {
     begin(at: time)
+    guard otlp == nil else { return }
     incidents += 1
     write(.capture) { writer, lines in
       writer.capture(
@@ -163,16 +175,20 @@ package final class ECSSink: EngineSink {
       summarise(period)
       let start = captureReport?.at ?? period.start
       let end = max(period.end, time ?? period.end)
+      if otlp != nil { count(from: start, to: end) }
       write(.capture) { writer, lines in
         writer.capture(
           .end, from: start, to: end, self.figures, since: self.captureReport?.figures, self.output, &lines)
       }
     }
-    buffers.flush()
+    flush()
   }
 
   /// Hands on what is buffered.
-  package func flush() { buffers.flush() }
+  package func flush() {
+    buffers.flush()
+    otlp?.lines.flush()
+  }
 
   // MARK: Time
 
@@ -187,6 +203,7 @@ package final class ECSSink: EngineSink {
   private func close(_ period: Period, _ now: Timestamp) {
     summarise(period)
     let start = captureReport?.at ?? period.start
+    if otlp != nil { count(from: start, to: period.end) }
     write(.capture) { writer, lines in
       writer.capture(
         .period(period.boundary), from: start, to: period.end, self.figures, since: self.captureReport?.figures,
@@ -196,7 +213,24 @@ package final class ECSSink: EngineSink {
     minuteEnded(period.start, now)
   }
 
+  /// Writes the points of the capture's packets since those before.
+  private func count(from start: Timestamp, to end: Timestamp) {
+    guard let otlp, otlp.options.signals.contains(.metrics) else { return }
+    var points = OTLPPoints()
+    otlp.capture(figures, since: captureReport?.figures, from: start, to: end, &points)
+    otlp.write(&points)
+  }
+
   private func summarise(_ period: Period) {
+    if let otlp {
+      var points = OTLPPoints()
+      periods.close { index, metrics in
+        guard otlp.options.signals.contains(.metrics), let key = servers[index] else { return }
+        otlp.summary(index, key, metrics, period, &points)
+        output.written += 1
+      }
+      return otlp.write(&points)
+    }
     let dropped = CaptureFigures.growth(figures.dropped, captureReport?.figures.dropped) ?? 0
     let interface = CaptureFigures.growth(figures.interfaceDropped, captureReport?.figures.interfaceDropped) ?? 0
     let loss = ECSWriter.CaptureLoss(
@@ -229,9 +263,19 @@ package final class ECSSink: EngineSink {
 
   // MARK: Writing
 
+  /// Lets `body` write a log record, where telemetry is written and logs are a part of it. Gives whether telemetry is written.
+  @inline(__always)
+  func log(_ dataset: ECSDataset, _ body: (OTLPWriter, Timestamp) -> Void) -> Bool {
+    guard let otlp else { return false }
+    guard otlp.options.signals.contains(.logs), options.datasets.contains(dataset) else { return true }
+    body(otlp, clock.now ?? .distantPast)
+    output.written += 1
+    return true
+  }
+
   /// Writes one document, and hands lines on when there are enough of them.
   func write(_ dataset: ECSDataset, _ body: (ECSWriter, inout JSONLines) -> Bool) {
-    guard options.datasets.contains(dataset) else { return }
+    guard otlp == nil, options.datasets.contains(dataset) else { return }
     if buffers.write(dataset, { body(writer, &$0) }) { output.written += 1 }
   }
 }

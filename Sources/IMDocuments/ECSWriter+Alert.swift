@@ -122,6 +122,7 @@ extension ECSSink {
   package func alert(_ alert: AlertEvent) {
     // The first line is that of the capture's start.
     begin(at: alert.at)
+    if log(.alert, { otlp, _ in otlp.alert(alert) }) { return }
     write(.alert) { writer, lines in writer.alert(alert, &lines) }
   }
 }

@@ -98,14 +98,21 @@ extension ECSWriter {
     carriers(report, &lines)
     ownTLS(report, &lines)
     webSocket(report.carrier?.webSocket, &lines)
-    let snapshot = ConnectionSnapshot(
-      report: report, counts: told, messages: MessageTally(report), roundTrips: record.pointee.roundTrips,
-      keepAlive: record.pointee.keepAlive, now: ConnectionSnapshot.Totals(report, MessageTally(report).both),
-      last: last, hasChecksums: profile?.checksumName != nil)
-    FigureTrees.write(snapshot, &lines) { member, lines in
+    FigureTrees.write(snapshot(report, record, told, last, profile), &lines) { member, lines in
       if member == "heartbeat" { handshake(report, profile, &lines) }
     }
     lines.close()
+  }
+
+  /// The figures of a connection's report.
+  func snapshot(
+    _ report: ConnectionReport, _ record: ConnectionBook.Record, _ told: ReportCounts,
+    _ last: ConnectionSnapshot.Totals, _ profile: Profile?
+  ) -> ConnectionSnapshot {
+    ConnectionSnapshot(
+      report: report, counts: told, messages: MessageTally(report), roundTrips: record.pointee.roundTrips,
+      keepAlive: record.pointee.keepAlive, now: ConnectionSnapshot.Totals(report, MessageTally(report).both),
+      last: last, hasChecksums: profile?.checksumName != nil)
   }
 
   /// What became of the protocol's own handshake; nothing where none was seen to begin.
@@ -210,7 +217,8 @@ extension ECSWriter {
     lines.close()
   }
 
-  private static func state(_ report: ConnectionReport) -> StaticString {
+  /// The name of the state that a report tells.
+  static func state(_ report: ConnectionReport) -> StaticString {
     switch (report.phase, report.reason) {
     case (.closed, .reset), (.closed, .refused): "reset"
     case (.closed, .timeout): "timeout"
@@ -222,7 +230,8 @@ extension ECSWriter {
     }
   }
 
-  private func sentence(
+  /// The document's `message`.
+  func sentence(
     _ report: ConnectionReport, _ record: ConnectionBook.Record, _ profile: Profile?, _ end: Timestamp, hasEnded: Bool,
     _ lines: inout JSONLines
   ) {

@@ -247,7 +247,8 @@ extension ECSWriter {
     lines.text("reason", name(of: status).map { "\(status.number) \($0)" } ?? "\(status.number)")
   }
 
-  private func name(of status: StatusCode) -> String? {
+  /// The profile's name of a status; `nil` where it has none.
+  func name(of status: StatusCode) -> String? {
     Int(status.plan) < plans.count ? plans[Int(status.plan)].name(of: status) : nil
   }
 

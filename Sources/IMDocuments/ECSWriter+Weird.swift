@@ -145,7 +145,7 @@ extension ECSWriter {
     out.number(message.sequence)
   }
 
-  private static func sentence(_ kind: IssueKind) -> StaticString {
+  static func sentence(_ kind: IssueKind) -> StaticString {
     switch kind {
     case .checksumMismatch: "checksum does not match"
     case .resynchronised: "bytes that are no frame were skipped"

@@ -19,6 +19,8 @@ final class ECSWriter {
     let typeNames: [Piece], typeMembers: [Piece]
     /// The member of a message that tells the version which the header's fixed bits name; `nil` where there are none.
     let version: Piece?
+    /// That version alone.
+    let versionText: String?
     /// The member of a checksum that tells its name, where it has one.
     let algorithm: Piece?
     let checksumName: String?
@@ -38,9 +40,9 @@ final class ECSWriter {
         Piece("\"type\":\"\(name)\",\"type_id\":\(min(value, UInt64(Int64.max)))")
       }
       let bits = plan.pointer.pointee.magicMask & ~plan.pointer.pointee.signatureMask
-      version =
-        bits == 0
-        ? nil : Piece("\"version\":\"\((plan.pointer.pointee.magic & bits) >> UInt64(bits.trailingZeroBitCount))\"")
+      versionText =
+        bits == 0 ? nil : "\((plan.pointer.pointee.magic & bits) >> UInt64(bits.trailingZeroBitCount))"
+      version = versionText.map { Piece("\"version\":\"\($0)\"") }
       checksumName = plan.checksumName
       checksumText = plan.checksumName.map(JSONLines.escaped)
       algorithm = plan.checksumName.map { Piece("\"algorithm\":\"\(JSONLines.escaped($0))\"") }

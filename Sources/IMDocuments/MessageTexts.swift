@@ -20,17 +20,18 @@ import IMWire
 ///     serverKey  203.0.113.9:8080
 ///     geo        "name":"...", where the client's network has a name
 ///     owner      ,"service":{"name":"..."}, and the like, where the owner of the end of this host is known
+///     attributes the attributes of OpenTelemetry that all its messages have; empty where documents are written
 struct MessageTexts: BitwiseCopyable {
   enum Part: Int {
-    case id, peer, server, client, community, session, clientKey, serverKey, geo, owner
+    case id, peer, server, client, community, session, clientKey, serverKey, geo, owner, attributes
   }
 
   /// Behind the text a pen may read.
   fileprivate(set) var memory: UnsafeMutableRawPointer
   /// Where the parts end.
-  fileprivate var ends = InlineArray<10, UInt32>(repeating: 0)
+  fileprivate var ends = InlineArray<11, UInt32>(repeating: 0)
   /// All bytes.
-  var count: Int { Int(ends[9]) }
+  var count: Int { Int(ends[10]) }
 
   /// Where a part begins and how many bytes it has.
   @inline(__always)
@@ -71,7 +72,7 @@ extension ECSWriter {
   @inline(never)
   private func makeTexts(_ record: ConnectionBook.Record, keeps: Bool) -> MessageTexts {
     let info = record.pointee.info
-    var ends = InlineArray<10, UInt32>(repeating: 0)
+    var ends = InlineArray<11, UInt32>(repeating: 0)
     func end(_ part: MessageTexts.Part) { ends[part.rawValue] = UInt32(truncatingIfNeeded: scratch.writer.count) }
     func members(_ endpoint: Endpoint) {
       scratch.part()
@@ -120,6 +121,13 @@ extension ECSWriter {
       self.owner(owner, &scratch)
     }
     end(.owner)
+    if options.otlp != nil {
+      var session = ConnectionRecord.SessionLabel.none
+      // A number comes with each message.
+      if case .name = record.pointee.session { session = record.pointee.session }
+      common(info, info.plan, session: session, &scratch.writer)
+    }
+    end(.attributes)
     let start = scratch.writer.paddedBytes()
     let texts = MessageTexts(memory: start, ends: ends)
     guard keeps else { return texts }

@@ -26,7 +26,7 @@ package func runCheck(
     switch format {
     case .text: text.write(event, to: &lines.writer)
     case .json: json.write(event, to: &lines)
-    case .ecs: documents.write(event, to: &lines)
+    case .ecs, .otlp: documents.write(event, to: &lines)
     }
     output.drain(&lines.writer)
   }

@@ -48,7 +48,7 @@ package func runDiff(
   switch format {
   case .text: ComparisonWriter().table(groups, width: output.terminalWidth, to: &out)
   case .json: ComparisonWriter().json(groups, failed: failed.map(\.text), to: &out)
-  case .ecs:
+  case .ecs, .otlp:
     var lines = JSONLines()
     // Of two captures without packets there is nothing to tell.
     if let span = after.span ?? before.span {

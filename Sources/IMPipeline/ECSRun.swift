@@ -3,14 +3,15 @@ import IMCapture
 package import IMDocuments
 import IMEngine
 import IMMetrics
+package import IMOTLP
 import IMOutput
 import IMWire
 import IMYAML
 
-/// How documents are written: `--format ecs`.
+/// How documents are written: `--format ecs`, `--format otlp` and `--log-dir`.
 package struct DocumentOptions: Sendable {
-  /// Which messages get a document of their own.
-  package var messageLog = MessageLog.off
+  /// Which messages get a document of their own; `nil` for none, or with telemetry those that were not simply answered.
+  package var messageLog: MessageLog?
   /// Messages get a document only where this filter takes them.
   package var filter: String?
   /// Messages get a document only where this choice takes them.
@@ -29,6 +30,11 @@ package struct DocumentOptions: Sendable {
   package var networks: String?
   /// Where documents have files of their own; `nil` for standard output.
   package var log: LogOptions?
+  /// OpenTelemetry's logs, metrics and traces are written instead of documents; `nil` for documents.
+  package var otlp: OTLPOptions?
+
+  /// The messages that get a document where nothing else chooses them.
+  var usualLog: MessageLog { messageLog ?? (otlp == nil ? .off : .errors) }
 
   /// The defaults.
   package init() {}
@@ -50,6 +56,10 @@ final class Documents: Companion {
   private let opener: FileOpener?
   private let run: Run
   private let begun: Double?
+  /// Whether telemetry is written, the seconds that it may wait for more of it, and when it was written last.
+  private let isTelemetry: Bool
+  private static let flushTime = 1.0
+  private var flushedAt = 0.0
 
   static func openerOption(_ run: Run, _ choices: RunChoices) -> String? {
     choices.documents?.log == nil ? nil : "--log-dir"
@@ -63,10 +73,11 @@ final class Documents: Companion {
     opener = place.opener
     let isLive = run.input.interface != nil
     begun = isLive ? LiveWatch.clock() : nil
+    isTelemetry = options.otlp != nil
     var ecs = ECSOptions()
     // Who chooses messages, or fields of them, wants their documents.
     let isChosen = options.filter != nil || !options.fields.isEmpty
-    ecs.messageLog = isChosen && options.messageLog == .off ? .all : options.messageLog
+    ecs.messageLog = isChosen && options.messageLog ?? .off == .off ? .all : options.usualLog
     ecs.datasets = options.datasets
     ecs.isLean = options.isLean
     try checkLoggedFields(options.fields, run.plans)
@@ -74,6 +85,7 @@ final class Documents: Companion {
     ecs.owners = run.owners
     ecs.identities = run.decode.identities
     ecs.maximumEndpoints = min(65_536, run.decode.memory >> 14)
+    ecs.otlp = options.otlp
     ecs.separatesDatasets = options.log != nil
     ecs.networks = try options.networks.map { path throws(UsageError) in try loadNetworks(path) }
     let context = documentContext(run.input, run.decode, options, place.choices.alerts)
@@ -81,16 +93,19 @@ final class Documents: Companion {
     self.folder = folder
     let queue = folder.flatMap { isLive ? LogQueue($0, limit: Self.waiting) : nil }
     self.queue = queue
-    let sink = ECSSink(context: context, plans: run.plans, options: ecs) { dataset, lines in
+    func write(_ series: LogSeries, _ lines: UnsafeRawBufferPointer) {
       if let queue {
         // It has no bytes where only a file is to begin, with the line that all begin with.
-        queue.write(dataset, lines)
+        queue.write(series, lines)
       } else if let folder {
-        folder.write(dataset, lines)
+        folder.write(series, lines)
       } else {
         output.write(lines)
       }
     }
+    let sink = ECSSink(
+      context: context, plans: run.plans, options: ecs, flush: { write(LogSeries($0), $1) },
+      flushOTLP: { write(LogSeries($0), $1) })
     self.sink = sink
     chooser =
       options.filter != nil || !options.choice.isEmpty
@@ -100,7 +115,9 @@ final class Documents: Companion {
     _ = Unmanaged.passRetained(sink)
     place.desk.hear { sink.alert($0) }
     guard let folder else { return }
-    if let queue {
+    if options.otlp != nil {
+      queue?.head = { _ in nil }
+    } else if let queue {
       queue.head = { [unowned sink] in sink.startLine(file: $0) }
     } else {
       folder.firstLine = { [unowned sink] in sink.startLine(file: $0) }
@@ -146,6 +163,10 @@ final class Documents: Companion {
     guard begun != nil else { return }
     sink.figures = figures(driver)
     sink.advance(to: .wallClock)
+    // A line of telemetry has many records, so that what is the same in all of them is written once.
+    let now = LiveWatch.clock()
+    guard !isTelemetry || now - flushedAt >= Self.flushTime else { return }
+    flushedAt = now
     sink.flush()
   }
 
@@ -314,7 +335,7 @@ private func identity(
 ) -> [String] {
   var parts = [
     imdumpVersion, input.captureFilter ?? "", "\(input.packetLimit ?? 0)", decode.profiles.joined(separator: ","),
-    "\(decode.ports)", "\(decode.verifiesChecksums)", decode.overlap.rawValue, "\(documents.messageLog)",
+    "\(decode.ports)", "\(decode.verifiesChecksums)", decode.overlap.rawValue, "\(documents.usualLog)",
     documents.sensor ?? "", documents.namespace,
   ]
   if documents.isLean { parts.append("lean") }

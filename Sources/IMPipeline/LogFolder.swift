@@ -2,13 +2,50 @@ import CSandbox
 import Glibc
 import IMCapture
 import IMDocuments
+import IMOTLP
 import IMOutput
 import IMWire
+
+/// What the files of a log folder hold.
+package enum LogFormat: String, CaseIterable, Sendable {
+  /// Documents of the Elastic Common Schema, a dataset a file.
+  case ecs
+  /// OpenTelemetry's JSON, a signal a file.
+  case otlp
+}
+
+/// What stands in one file after another: a dataset, or a signal of OpenTelemetry.
+enum LogSeries: Int, CaseIterable, Sendable {
+  case message, connection, weird, alert, summary, capture, comparison
+  case logs, metrics, traces
+
+  /// The files of a dataset.
+  init(_ dataset: ECSDataset) { self = LogSeries(rawValue: dataset.rawValue) ?? .message }
+
+  /// The files of a signal.
+  init(_ signal: OTLPSignal) {
+    switch signal {
+    case .logs: self = .logs
+    case .metrics: self = .metrics
+    case .traces: self = .traces
+    }
+  }
+
+  /// The beginning of the files' names.
+  var name: String {
+    switch self {
+    case .message, .connection, .weird, .alert, .summary, .capture, .comparison: "imdump.\(self)"
+    case .logs, .metrics, .traces: "imdump.otlp-\(self)"
+    }
+  }
+}
 
 /// Where documents go that have files of their own: `--log-dir` and its limits.
 package struct LogOptions: Equatable, Sendable {
   /// The folder.
   package var folder: String
+  /// What the files hold.
+  package var format = LogFormat.ecs
   /// A file that would have more bytes than these is followed by another.
   package var byteCount: UInt64 = 100 << 20
   /// Minutes of the clock on the wall, by packet time, after which other files begin; `nil` for no such limit.
@@ -20,7 +57,8 @@ package struct LogOptions: Equatable, Sendable {
   package init(folder: String) { self.folder = folder }
 }
 
-/// The files of documents, one after another for each dataset: `imdump.DATASET.RUN-N.ndjson`.
+/// The files of documents, one after another for each dataset: `imdump.DATASET.RUN-N.ndjson`; those of OpenTelemetry's JSON for
+/// each signal: `imdump.otlp-SIGNAL.RUN-N.ndjson`.
 ///
 /// A name is used once, and nothing is renamed or cut: who follows the files sees each grow, and then another one. Where this
 /// process may make no files, an opener makes them. A file is made when its first document is there.
@@ -40,7 +78,7 @@ final class LogFolder {
   private let isMade: Bool
   private var opener: FileOpener?
   /// By dataset.
-  private var series = [Series](repeating: Series(), count: ECSDataset.allCases.count)
+  private var series = [Series](repeating: Series(), count: LogSeries.allCases.count)
   /// Gives the first line of a file.
   var firstLine: (String) -> String? = { _ in nil }
   /// Documents that are lost, and times when something could not be written.
@@ -78,7 +116,7 @@ final class LogFolder {
 
   /// Has files made by `opener`, where the user that the run becomes may not make them.
   func use(_ opener: FileOpener) {
-    let formats = ECSDataset.allCases.map { "\($0.name).\(run)-" }
+    let formats = LogSeries.allCases.map { "\($0.name).\(run)-" }
     if opener.begin(folder: handle, formats: formats, suffix: ".ndjson", digits: 1, count: .max) {
       self.opener = opener
     }
@@ -94,7 +132,7 @@ final class LogFolder {
   }
 
   /// Appends whole lines to the file of `dataset`, and makes one where there is none.
-  func write(_ dataset: ECSDataset, _ lines: UnsafeRawBufferPointer) {
+  func write(_ dataset: LogSeries, _ lines: UnsafeRawBufferPointer) {
     var rest = lines[...]
     repeat {
       guard let file = series[dataset.rawValue].file ?? open(dataset) else {
@@ -118,7 +156,7 @@ final class LogFolder {
 
   /// Ends all files; others follow when there is something to write.
   func turn() {
-    for dataset in ECSDataset.allCases { close(dataset) }
+    for dataset in LogSeries.allCases { close(dataset) }
   }
 
   // MARK: Parts
@@ -134,7 +172,7 @@ final class LogFolder {
   }
 
   /// Makes the next file of a dataset; nil where that cannot be.
-  private func open(_ dataset: ECSDataset) -> LogFile? {
+  private func open(_ dataset: LogSeries) -> LogFile? {
     let number = series[dataset.rawValue].number + 1
     let name = name(dataset, number)
     let descriptor = opener?.ask(.replace, format: dataset.rawValue, number, at: 0) ?? imdump_replace_file(handle, name)
@@ -157,13 +195,13 @@ final class LogFolder {
     return file
   }
 
-  private func close(_ dataset: ECSDataset) {
+  private func close(_ dataset: LogSeries) {
     guard let file = series[dataset.rawValue].file else { return }
     note(file.close(), dataset)
     series[dataset.rawValue].file = nil
   }
 
-  private func remove(_ dataset: ECSDataset, _ number: Int) {
+  private func remove(_ dataset: LogSeries, _ number: Int) {
     if let opener {
       _ = opener.ask(.remove, format: dataset.rawValue, number, at: 0)
     } else {
@@ -171,9 +209,9 @@ final class LogFolder {
     }
   }
 
-  private func name(_ dataset: ECSDataset, _ number: Int) -> String { "\(dataset.name).\(run)-\(number).ndjson" }
+  private func name(_ dataset: LogSeries, _ number: Int) -> String { "\(dataset.name).\(run)-\(number).ndjson" }
 
-  private func note(_ outcome: LogFile.Outcome, _ dataset: ECSDataset) {
+  private func note(_ outcome: LogFile.Outcome, _ dataset: LogSeries) {
     losses.dropped += outcome.dropped
     if outcome.errno != 0 { fail(name(dataset, series[dataset.rawValue].number), systemText(outcome.errno)) }
   }

@@ -1,5 +1,4 @@
 import Dispatch
-import IMDocuments
 import IMEngine
 import IMOutput
 import Synchronization
@@ -11,7 +10,7 @@ import Synchronization
 final class LogQueue: @unchecked Sendable {
   /// What is to be done, in order.
   enum Job: Sendable {
-    case lines(ECSDataset, [UInt8])
+    case lines(LogSeries, [UInt8])
     case turn
     /// Tells that it has been reached; at the end, nothing follows.
     case mark(DispatchSemaphore, isEnd: Bool)
@@ -30,11 +29,11 @@ final class LogQueue: @unchecked Sendable {
   private let state = Mutex(State())
   private let work = DispatchSemaphore(value: 0)
   private let limit: Int
-  private let perform: @Sendable (ECSDataset?, UnsafeRawBufferPointer) -> LogFolder.Losses
+  private let perform: @Sendable (LogSeries?, UnsafeRawBufferPointer) -> LogFolder.Losses
 
   /// A queue in which at most `limit` bytes wait. `perform` writes lines, or without a dataset ends all files, and tells what
   /// has been lost so far; one thread calls it.
-  init(limit: Int, perform: @escaping @Sendable (ECSDataset?, UnsafeRawBufferPointer) -> LogFolder.Losses) {
+  init(limit: Int, perform: @escaping @Sendable (LogSeries?, UnsafeRawBufferPointer) -> LogFolder.Losses) {
     self.limit = limit
     self.perform = perform
   }
@@ -69,7 +68,7 @@ final class LogQueue: @unchecked Sendable {
 
   /// Has whole lines written; false, and they are lost, where there is no room for them.
   @discardableResult
-  func write(_ dataset: ECSDataset, _ lines: UnsafeRawBufferPointer) -> Bool {
+  func write(_ dataset: LogSeries, _ lines: UnsafeRawBufferPointer) -> Bool {
     if state.withLock({ $0.head == nil }), let line = head(Self.place) { state.withLock { $0.head = line } }
     return add(.lines(dataset, Array(lines)), lines.count) ?? refuse(LogFile.count(lines[...]))
   }

@@ -30,6 +30,8 @@ package enum OutputFormat: String, CaseIterable, Sendable {
   case json
   /// One Elastic Common Schema document a line.
   case ecs
+  /// OpenTelemetry's logs, metrics and traces, an export request in JSON a line.
+  case otlp
 }
 
 /// Where packets come from, and how they are read.

@@ -25,7 +25,7 @@ package struct SchemaFields {
   package init(profiles: [String], logged: [String]) throws(UsageError) {
     // The built-in profiles log nothing by themselves, and are not read for that.
     guard !profiles.isEmpty || !logged.isEmpty else {
-      all = ECSFields.all
+      all = ECSFields.listed
       return
     }
     let plans: [ProtocolPlan]
@@ -66,7 +66,7 @@ package func printSchema(_ fields: SchemaFields, _ form: SchemaForm) -> ExitStat
   switch form {
   case .table: printText(SchemaList.table(fields.all))
   case .json: printText(SchemaList.json(fields.all))
-  case .jsonSchema: printText(JSONSchema.text(fields.all))
+  case .jsonSchema: printText(JSONSchema.text(fields.all.filter { !$0.datasets.isEmpty }))
   }
 }
 
@@ -90,7 +90,9 @@ package func writeTemplates(
   if mkdir(path, 0o755) != 0, errno != EEXIST { return fail(path) }
   var names = ""
   let target: IndexTemplates.Engine = engine == .opensearch ? .opensearch : .elasticsearch
-  for (name, text) in IndexTemplates.files(fields.all, for: target, isTimeSeries: isTimeSeries) {
+  for (name, text) in IndexTemplates.files(
+    fields.all.filter { !$0.datasets.isEmpty }, for: target, isTimeSeries: isTimeSeries)
+  {
     let whole = path.hasSuffix("/") ? path + name : "\(path)/\(name)"
     let descriptor: Int32
     do throws(CaptureError) { descriptor = try OutputFile.open(whole, mode: 0o644) } catch {

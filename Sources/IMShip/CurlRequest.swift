@@ -16,6 +16,8 @@ package struct CurlRequest: Sendable {
     package var certificate: String?, key: String?
     /// Whether servers' certificates are not verified.
     package var isInsecure = false
+    /// Further headers of each request, `Name: value`, whose values are secrets.
+    package var headers: [String] = []
 
     /// Nothing.
     package init() {}
@@ -24,7 +26,10 @@ package struct CurlRequest: Sendable {
     package func redacted(_ text: String) -> String {
       var text = text
       let password = user.flatMap { user in user.firstIndex(of: ":").map { String(user[user.index(after: $0)...]) } }
-      for secret in [apiKey, user, password].compactMap(\.self) where !secret.isEmpty {
+      let values = headers.compactMap { header in
+        header.firstIndex(of: ":").map { String(header[header.index(after: $0)...].drop { $0 == " " }) }
+      }
+      for secret in [apiKey, user, password].compactMap(\.self) + values where !secret.isEmpty {
         text = Self.replacing(secret, in: text)
       }
       return text
@@ -82,6 +87,7 @@ package struct CurlRequest: Sendable {
     } else if contentType != nil {
       lines.append("data-binary = \"@/dev/fd/\(Self.bodyDescriptor)\"")
     }
+    lines += access.headers.map { "header = \(Self.quoted($0))" }
     if let key = access.apiKey { lines.append("header = \(Self.quoted("Authorization: ApiKey \(key)"))") }
     if let user = access.user { lines += ["basic", "user = \(Self.quoted(user))"] }
     if let file = access.authorities { lines.append("cacert = \(Self.quoted(file))") }
@@ -196,6 +202,29 @@ package struct CurlResponse: Equatable, Sendable {
       return .denied("the engine does not accept the certificate of --client-cert: \(text)")
     default: return .later(text)
     }
+  }
+
+  /// What to do about it where the server is a receiver of OTLP: what it says of records is final, unless it says that it can
+  /// be tried again.
+  package var telemetryVerdict: Verdict {
+    switch status {
+    case 200..<300: return exitStatus == 0 ? .done : .later("the answer broke off (curl: \(exitStatus))")
+    case 401, 403:
+      return .denied(
+        "\(status): the receiver wants a valid key or user: --headers, --api-key-file, or --user: \(start)")
+    case 404, 405:
+      return .denied("\(status): no OpenTelemetry is taken there; --to is the address in front of /v1/logs")
+    case 407, 413, 300..<400: return verdict
+    case 429, 502, 503, 504: return .later("\(status)" + (start.isEmpty ? "" : ": \(start)"))
+    case 1...: return .wrong(type: "\(status)", reason: start)
+    default: return verdict
+    }
+  }
+
+  /// The first 200 bytes of the body, as text.
+  private var start: String {
+    let text = String(decoding: body.prefix(200), as: UTF8.self)
+    return String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
   }
 
   private var reason: String {

@@ -59,8 +59,9 @@ struct DocumentHead {
   static func form(_ bytes: [UInt8], _ range: Range<Int>) -> Form {
     if DocumentHead(bytes, range) != nil { return .ecs }
     var scanner = JSONScanner(bytes, range)
+    // A line has many records: the rest of it may be cut off here.
     var isOTLP = false
-    let isRead = scanner.members { scanner, key in
+    _ = scanner.members { scanner, key in
       if scanner.spells(key, "resourceLogs") || scanner.spells(key, "resourceMetrics")
         || scanner.spells(key, "resourceSpans")
       {
@@ -68,7 +69,7 @@ struct DocumentHead {
       }
       return scanner.skip()
     }
-    return isRead && isOTLP ? .otlp : .unknown
+    return isOTLP ? .otlp : .unknown
   }
 
   /// Whether the bytes of `range` are one JSON object.
@@ -79,7 +80,7 @@ struct DocumentHead {
 }
 
 /// The form of the first line of a log file: what may be shipped where.
-package enum LogForm: Sendable {
+package enum LogForm: Equatable, Sendable {
   /// Documents of the Elastic Common Schema.
   case ecs
   /// OpenTelemetry's JSON.

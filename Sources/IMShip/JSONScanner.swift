@@ -130,7 +130,8 @@ struct JSONScanner {
     return isWord
   }
 
-  private mutating func number() -> Range<Int>? {
+  /// Reads a number: its bytes.
+  mutating func number() -> Range<Int>? {
     skipSpace()
     let start = offset
     if offset < end, bytes[offset] == UInt8(ascii: "-") { offset += 1 }
@@ -155,7 +156,8 @@ struct JSONScanner {
     return offset > start
   }
 
-  private static func digit(_ byte: UInt8) -> UInt32? {
+  /// The value of a hexadecimal digit; `nil` for any other byte.
+  static func digit(_ byte: UInt8) -> UInt32? {
     switch byte {
     case 0x30...0x39: UInt32(byte - 0x30)
     case 0x41...0x46: UInt32(byte - 0x37)
@@ -163,6 +165,9 @@ struct JSONScanner {
     default: nil
     }
   }
+
+  /// The bytes of `range`, as they are.
+  func spelling(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
   /// Whether the bytes of `range`, as they are, spell `name`.
   func spells(_ range: Range<Int>, _ name: StaticString) -> Bool {

@@ -1,3 +1,5 @@
+package import IMOTLP
+
 /// Documents that are sent together, and what became of each so far.
 ///
 /// The lines stay as they are in their files. A batch is done when every document is stored, known or refused; until then
@@ -18,6 +20,8 @@ package struct ShipBatch: Sendable {
     var line: Range<Int>
     /// `nil` for what is no document.
     var head: DocumentHead?
+    /// Records in the line: 1 for a document.
+    var records = 1
     var outcome = Outcome.pending
     /// Whether it gets no id in the next body, and had none in the last one.
     var hasNoID = false, wasSentWithoutID = false
@@ -28,13 +32,17 @@ package struct ShipBatch: Sendable {
   /// Documents that a batch may have.
   private static let maximumCount = 20_000
 
+  private let form: LogForm
   private var bytes: [UInt8] = []
   private var entries: [Entry] = []
   /// The entries of the last body.
   private var sent: [Int] = []
 
-  /// An empty batch.
-  package init() { bytes.reserveCapacity(1 << 20) }
+  /// An empty batch of documents, or of lines of OTLP JSON.
+  package init(form: LogForm = .ecs) {
+    self.form = form
+    bytes.reserveCapacity(1 << 20)
+  }
 
   /// Whether it has no document.
   package var isEmpty: Bool { entries.isEmpty }
@@ -56,8 +64,9 @@ package struct ShipBatch: Sendable {
   package mutating func add(_ line: ArraySlice<UInt8>, file: Int, start: UInt64, end: UInt64) {
     let place = bytes.count..<bytes.count + line.count
     bytes.append(contentsOf: line)
-    var entry = Entry(file: file, start: start, end: end, line: place, head: DocumentHead(bytes, place))
-    if entry.head == nil {
+    var entry = Entry(file: file, start: start, end: end, line: place)
+    if form == .ecs { entry.head = DocumentHead(bytes, place) }
+    if form == .ecs, entry.head == nil {
       entry.outcome = .refused(
         status: 0, type: "imdump", reason: "no JSON object with data_stream.type, dataset and namespace")
     }
@@ -106,6 +115,43 @@ package struct ShipBatch: Sendable {
       sent.append(index)
     }
     return body
+  }
+
+  /// The most records of a request to a receiver of OTLP, unless one line has more.
+  package static let maximumRecords = 512
+
+  /// The body of a request to a receiver of OTLP: the first pending line, and those of its signal after it, as many as `limit`
+  /// bytes of JSON, `count` lines and 512 records hold; `nil` where no line is pending. Lines that are no request are refused.
+  package mutating func request(limit: Int, count: Int = .max) -> (signal: OTLPSignal, body: [UInt8], records: Int)? {
+    sent.removeAll(keepingCapacity: true)
+    var result: (signal: OTLPSignal, body: [UInt8], records: Int)?
+    var size = 0
+    for index in entries.indices where entries[index].outcome.isPending {
+      let line = entries[index].line
+      guard result == nil || sent.count < count && size + line.count <= limit else { break }
+      guard let request = OTLPRequest(bytes, line) else {
+        refuse(
+          index, status: 0, type: "imdump", reason: "no request of OpenTelemetry's logs, metrics or traces in JSON")
+        continue
+      }
+      entries[index].records = request.recordCount
+      if let known = result {
+        guard known.signal == request.signal else { continue }
+        guard known.records + request.recordCount <= Self.maximumRecords else { break }
+        result?.body += request.body
+        result?.records += request.recordCount
+      } else {
+        result = (request.signal, request.body, request.recordCount)
+      }
+      size += line.count
+      sent.append(index)
+    }
+    return result
+  }
+
+  /// The receiver has taken the lines of the last request.
+  package mutating func storeSent() {
+    for index in sent { entries[index].outcome = .stored }
   }
 
   /// Documents in the last body.
@@ -203,6 +249,8 @@ package struct ShipBatch: Sendable {
     package var status: Int
     /// The engine's type of error, and its reason.
     package var type: String, reason: String
+    /// Records in the line: 1 for a document.
+    package var records = 1
 
     /// One line for people.
     package var text: String { (status > 0 ? "\(status) " : "") + (type.isEmpty ? "" : "\(type): ") + reason }
@@ -217,7 +265,8 @@ package struct ShipBatch: Sendable {
         entry.start >= after(entry.file)
       else { return nil }
       let refused = Refused(
-        file: entry.file, start: entry.start, end: entry.end, status: status, type: type, reason: reason)
+        file: entry.file, start: entry.start, end: entry.end, status: status, type: type, reason: reason,
+        records: entry.records)
       return (
         refused, Line(bytes: bytes[entry.line], isObject: entry.head != nil || DocumentHead.isObject(bytes, entry.line))
       )

@@ -18,19 +18,43 @@ package struct SHA256 {
 
   /// The 32 bytes of the hash of `message`.
   package static func hash(_ message: [UInt8]) -> [UInt8] {
-    var hash = SHA256()
-    var bytes = message
-    bytes.append(0x80)
-    bytes.append(contentsOf: [UInt8](repeating: 0, count: (119 - message.count % 64) % 64))
-    let bitCount = UInt64(message.count) * 8
-    for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: bitCount >> shift)) }
-    for start in stride(from: 0, to: bytes.count, by: 64) { hash.absorb(bytes, start) }
-    return (0..<32).map { UInt8(truncatingIfNeeded: hash.words[$0 / 4] >> UInt32(24 - $0 % 4 * 8)) }
+    let words = message.withUnsafeBytes { digest($0) }
+    return (0..<32).map { UInt8(truncatingIfNeeded: words[$0 / 4] >> UInt32(24 - $0 % 4 * 8)) }
   }
 
-  private mutating func absorb(_ bytes: [UInt8], _ start: Int) {
+  /// The hash of `message` as eight big-endian words, without an allocation.
+  package static func digest(_ message: UnsafeRawBufferPointer) -> InlineArray<8, UInt32> {
+    var hash = SHA256()
+    var start = 0
+    while message.count - start >= 64 {
+      hash.absorb { UInt32(message[start + $0]) }
+      start += 64
+    }
+    // What is left, the bit that ends it, and the number of bits in the last eight bytes.
+    let rest = message.count - start
+    let bitCount = UInt64(message.count) * 8
+    let last = rest < 56 ? 0 : 1
+    for block in 0...last {
+      hash.absorb { place in
+        let at = block * 64 + place
+        if at < rest { return UInt32(message[start + at]) }
+        if at == rest { return 0x80 }
+        let end = at - last * 64 - 56
+        return end >= 0 ? UInt32(truncatingIfNeeded: bitCount >> UInt64(56 - 8 * end)) & 0xff : 0
+      }
+    }
+    return hash.words
+  }
+
+  /// Takes a block, whose 64 bytes `byte` gives.
+  @inline(__always)
+  private mutating func absorb(_ byte: (Int) -> UInt32) {
     var schedule = InlineArray<64, UInt32>(repeating: 0)
-    for i in 0..<64 { schedule[i / 4] = schedule[i / 4] << 8 | UInt32(bytes[start + i]) }
+    for i in 0..<64 { schedule[i / 4] = schedule[i / 4] << 8 | byte(i) }
+    mix(&schedule)
+  }
+
+  private mutating func mix(_ schedule: inout InlineArray<64, UInt32>) {
     for i in 16..<64 {
       let (a, b) = (schedule[i - 15], schedule[i - 2])
       let s0 = Self.rotate(a, 7) ^ Self.rotate(a, 18) ^ a >> 3

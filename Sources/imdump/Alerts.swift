@@ -16,7 +16,7 @@ struct Check: Subcommand {
   var speech = SpeechOptions()
   var style = TextStyle()
   var alerts = AlertOptions()
-  var format = OutputFormat.text
+  var format = FormatChoice.Choice.text
   var isJSON = false
   var documents = DocumentOptions()
 
@@ -33,7 +33,8 @@ struct Check: Subcommand {
   func perform() throws(UsageError) -> ExitStatus {
     guard alerts.rules != nil else { throw UsageError(message: "give a file of rules with --rules") }
     return try runCheck(
-      input: source.files(), decode: decode, report: speech.report, alerts: alerts, format: isJSON ? .json : format,
+      input: source.files(), decode: decode, report: speech.report, alerts: alerts,
+      format: isJSON ? .json : OutputFormat(rawValue: format.rawValue) ?? .text,
       documents: documents, style: speech.spoken(style))
   }
 }

@@ -127,13 +127,13 @@ struct Capture: Subcommand {
       complain("-w writes every packet, whatever -Y chooses; imdump export writes those of chosen messages")
     }
     let format = format ?? .text
-    guard format == .ecs else {
+    guard format == .ecs || format == .otlp else {
       return try runCapture(
         input: input, decode: decode, report: speech.report, format: format, style: speech.spoken(style),
         filter: filter, choices: choices)
     }
     guard input.writePath != "-" || documents.folder != nil else {
-      throw UsageError(message: "-w - and --format ecs both want standard output")
+      throw UsageError(message: "-w - and --format \(format.rawValue) both want standard output")
     }
     return try runDocuments(input: input, decode: decode, report: speech.report, choices: choices)
   }

@@ -1,5 +1,6 @@
 import IMCommandLine
 import IMDocuments
+import IMOTLP
 import IMOutput
 import IMPipeline
 
@@ -9,12 +10,17 @@ struct DocumentChoices: OptionGroup {
   var folder: String?
   /// What is said of files in the folder; `nil` where nothing is.
   var files: LogOptions?
+  /// What the files hold; `nil` for what `--format` prints, or documents.
+  var fileFormat: LogFormat?
+  /// What telemetry holds; `nil` where nothing is said of it.
+  var telemetry: OTLPOptions?
 
   static var table: [Option<Self>] {
     [
       .value(
         "--message-log <which>", \.documents.messageLog,
-        "Which messages get a document of their own: off, errors, sample=1/N or all."),
+        "Which messages get a document or a log record: off, errors, sample=1/N or all; off by default, errors with otlp."
+      ),
       .list(
         "--log-field <name>", \.documents.fields,
         "Write this named field, such as mqtt.topic, into message documents. Repeatable.",
@@ -28,6 +34,20 @@ struct DocumentChoices: OptionGroup {
       .value(
         "--log-dir <folder>", \.folder,
         "Write documents to this folder, one file per dataset, in addition to what --format prints."),
+      .value(
+        "--log-format <format>", \.fileFormat,
+        "What --log-dir files hold: ecs documents by dataset, or otlp (OpenTelemetry's JSON) by signal."),
+      .custom(
+        "--otlp-signals <list>",
+        "What --format otlp and --log-format otlp write, separated by commas: metrics, logs, traces. All by default."
+      ) { options, word throws(ValueError) in options.otlp.signals = try signals(word) },
+      .value(
+        "--otlp-spans <which>", \.otlp.spans,
+        "Which exchanges become spans: errors, sample=1/N or all; errors by default."),
+      .value(
+        "--otlp-temporality <kind>", \.otlp.temporality,
+        "What metric points count: delta, since the point before, or cumulative, since the run began; delta by default."
+      ),
       .custom(
         "--log-size <size>",
         "Start a new --log-dir file before one exceeds this many MB; suffix k, M or G for KiB, MiB or GiB. 100M by default."
@@ -47,28 +67,78 @@ struct DocumentChoices: OptionGroup {
     set { files = newValue }
   }
 
+  /// `telemetry`, which is there once something is said of it.
+  private var otlp: OTLPOptions {
+    get { telemetry ?? OTLPOptions() }
+    set { telemetry = newValue }
+  }
+
   /// The pipeline's options; `nil` where neither `format` nor a folder wants documents.
   func options(_ format: OutputFormat) throws(UsageError) -> DocumentOptions? {
     guard folder != nil || files == nil else {
       throw UsageError(
         message: "--log-size, --log-minutes and --log-files are about the files of --log-dir, and there is none")
     }
+    guard folder != nil || fileFormat == nil else {
+      throw UsageError(message: "--log-format is about the files of --log-dir, and there is none")
+    }
+    guard
+      folder == nil || fileFormat == nil || format != .ecs && format != .otlp || fileFormat?.rawValue == format.rawValue
+    else {
+      throw UsageError(
+        message: "--format \(format.rawValue) and --log-format \(fileFormat?.rawValue ?? "") write two forms; give one")
+    }
+    let isOTLP = format == .otlp || fileFormat == .otlp
+    guard isOTLP || telemetry == nil else {
+      throw UsageError(
+        message: "--otlp-signals, --otlp-spans and --otlp-temporality are about --format otlp or --log-format otlp")
+    }
     var options = documents
+    if isOTLP {
+      guard options.fields.isEmpty else {
+        throw UsageError(message: "--log-field is about documents: OpenTelemetry's records have no named fields")
+      }
+      options.otlp = telemetry ?? OTLPOptions()
+    }
     if let folder {
       options.log = limits
       options.log?.folder = folder
     }
-    return format == .ecs || folder != nil ? options : nil
+    return format == .ecs || format == .otlp || folder != nil ? options : nil
   }
 }
 
 extension MessageLog: OptionValue {
   /// Reads `off`, `errors`, `sample=1/N` or `all`.
   package init?(word: String) { self.init(word) }
-  /// `off`, which is the default; the others are nobody's.
-  package var word: String? { self == .off ? "off" : nil }
+  /// It is no default of anything.
+  package var word: String? { nil }
   /// The forms.
   package static var wanted: String { "off, errors, sample=1/N or all" }
+}
+
+extension LogFormat: OptionValue {}
+extension OTLPTemporality: OptionValue {}
+
+extension OTLPSpans: OptionValue {
+  /// Reads `errors`, `sample=1/N` or `all`.
+  package init?(word: String) { self.init(word) }
+  /// It is no default of anything.
+  package var word: String? { nil }
+  /// The forms.
+  package static var wanted: String { "errors, sample=1/N or all" }
+}
+
+/// A list of signals.
+private func signals(_ word: String) throws(ValueError) -> Set<OTLPSignal> {
+  var signals: Set<OTLPSignal> = []
+  for name in word.split(separator: ",", omittingEmptySubsequences: false) {
+    guard let signal = OTLPSignal.allCases.first(where: { $0.name == name }) else {
+      throw ValueError("a list of metrics, logs and traces is needed")
+    }
+    signals.insert(signal)
+  }
+  return signals
 }
 
 /// The size of a file: millions of bytes, or with `k`, `M` or `G` (also in the other case) KiB, MiB or GiB.

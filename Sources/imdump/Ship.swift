@@ -6,7 +6,7 @@ import IMShip
 struct Ship: Subcommand {
   static var about: About {
     About(
-      "ship", "Send the documents of --log-dir to Elasticsearch or OpenSearch.",
+      "ship", "Send the files of --log-dir to Elasticsearch, OpenSearch or a receiver of OpenTelemetry.",
       usage: ["imdump ship <folder or file> ... --to <url> [<options>]"],
       discussion: """
         The log files are the queue: how far each was sent is kept in the folder .ship beside them. While the engine is away or \
@@ -24,7 +24,13 @@ struct Ship: Subcommand {
 
   static var table: [Option<Self>] {
     [
-      .value("--to <url>", \.options.address, "The engine's address, such as https://es.example:9200."),
+      .value(
+        "--to <url>", \.options.address,
+        "The engine's address, such as https://es.example:9200; for files of --log-format otlp a receiver's, otlp+https://..."
+      ),
+      .value(
+        "--headers <file>", \.options.headersFile,
+        "Send the headers in this file with each request, one per line; only its user may read it."),
       .value("--engine <engine>", \.options.engine, "The kind of engine, instead of asking it."),
       .flag("--follow", \.options.follows, "Go on with growing and new files until SIGTERM."),
       .flag("--setup", \.options.setsUp, "First put templates, the ingest pipeline and retention; may be repeated."),

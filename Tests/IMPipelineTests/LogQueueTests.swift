@@ -23,7 +23,7 @@ import Testing
     func open() { for _ in 0..<1_000 { gate.signal() } }
   }
 
-  private func write(_ text: String, _ queue: LogQueue, _ dataset: ECSDataset = .message) -> Bool {
+  private func write(_ text: String, _ queue: LogQueue, _ dataset: LogSeries = .message) -> Bool {
     var text = text
     return text.withUTF8 { queue.write(dataset, UnsafeRawBufferPointer($0)) }
   }

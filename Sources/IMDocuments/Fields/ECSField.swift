@@ -124,6 +124,9 @@ package enum ECSFields {
     (common + ends + own + message + connection + weird + alert + summary + peer + capture + comparison)
     .sorted { $0.name < $1.name }
 
+  /// All fields, and the attributes that only OpenTelemetry's records have, by name: one list declares every name.
+  package static let listed: [ECSField] = (all + telemetry).sorted { $0.name < $1.name }
+
   /// The fields that documents of a dataset can have.
   package static func of(_ dataset: ECSDataset) -> [ECSField] { all.filter { $0.datasets.contains(dataset) } }
 

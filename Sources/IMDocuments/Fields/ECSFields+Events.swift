@@ -41,6 +41,21 @@ extension ECSFields {
     ECSField("imdump.msg.sampled", .double, [.message], "the part of the sessions that the log takes, with sample=1/N"),
   ]
 
+  /// Attributes that only OpenTelemetry's records have, beside the fields of documents: of no dataset.
+  package static let telemetry: [ECSField] = [
+    ECSField("imdump.event.id", .keyword, [], "OpenTelemetry: event.id of the document that says the same"),
+    ECSField("imdump.alert.rule", .keyword, [], "OpenTelemetry: the rule's name"),
+    ECSField(
+      "imdump.connection.outcome", .keyword, [], "OpenTelemetry: how connections began or ended",
+      values: ["opened", "closed", "reset", "refused", "timed_out"]),
+    ECSField(
+      "imdump.heartbeat.outcome", .keyword, [], "OpenTelemetry: what became of heartbeats",
+      values: ["answered", "missed", "unknown"]),
+    ECSField(
+      "imdump.capture.outcome", .keyword, [], "OpenTelemetry: where the capture's packets went",
+      values: ["received", "dropped_by_kernel", "dropped_by_interface", "processed"]),
+  ]
+
   /// Fields of issues.
   static let weird: [ECSField] = [
     ECSField("imdump.weird.name", .keyword, [.weird], "the issue's name"),

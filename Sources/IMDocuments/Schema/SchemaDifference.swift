@@ -23,7 +23,7 @@ package struct SchemaDifference: Equatable, Sendable {
   /// The difference to what `text` lists, which an older version has printed; `source` names it in errors.
   ///
   /// Throws where it is no such list.
-  package init(from text: String, source: String, to fields: [ECSField] = ECSFields.all) throws(SourceError) {
+  package init(from text: String, source: String, to fields: [ECSField] = ECSFields.listed) throws(SourceError) {
     let whole = try YAMLReader(text, source: source, subject: "list of fields")
     var old: [String: String] = [:]
     for (name, field) in try whole.required("fields").entries() + (whole.optional("ecs_fields")?.entries() ?? []) {

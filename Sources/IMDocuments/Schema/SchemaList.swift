@@ -9,7 +9,7 @@ package enum SchemaList {
   ///      "ecs_fields": {"@timestamp": {"type": "date", ...}, ...}}
   ///
   /// `fields` are imdump's own, `ecs_fields` those of the Elastic Common Schema that documents have; a line each, by name.
-  package static func json(_ fields: [ECSField] = ECSFields.all) -> String {
+  package static func json(_ fields: [ECSField] = ECSFields.listed) -> String {
     var lines = [
       "{", " \"schema\": \"\(ECSFields.version)\",", " \"ecs\": \"\(ECSFields.commonVersion)\",",
       " \"namespace\": [\"imdump\"],",

@@ -138,6 +138,40 @@ struct FigureTree<Snapshot>: Sendable {
     }
   }
 
+  /// Hands out each figure of `snapshot` that has a value, in order: its dotted name below the outermost members that
+  /// `isWanted` takes, whether it is a whole number, and its value as JSON. Histograms are left out.
+  func forEach(
+    _ snapshot: Snapshot, isWanted: (String) -> Bool,
+    _ body: (_ name: String, _ isWhole: Bool, _ text: UnsafeRawBufferPointer) -> Void
+  ) {
+    var lines = JSONLines()
+    for (name, place) in outermost where isWanted(name) {
+      // The dotted names of the objects around the member, and where each ends.
+      var around: [(prefix: String, end: Int)] = []
+      let end = place + members[place].count
+      for index in place..<end {
+        while let last = around.last, index >= last.end { around.removeLast() }
+        let key = (around.last?.prefix ?? "") + String(members[index].key.description.dropFirst().dropLast(2))
+        guard members[index].read != nil else {
+          around.append((key + ".", index + members[index].count))
+          continue
+        }
+        guard let value = withUnsafePointer(to: members[index], { Self.value($0, snapshot) }) else { continue }
+        if members[index].omitsZero, case .count(0) = value { continue }
+        let isWhole: Bool
+        switch value {
+        case .count, .change: isWhole = true
+        case .microseconds, .mean: isWhole = members[index].form == .microseconds || members[index].form == .whole
+        case .ratio, .share, .seconds, .nanoseconds: isWhole = false
+        case .coarse, .percentiles, .buckets: continue
+        }
+        lines.writer.removeAll()
+        Self.put(value, members[index].form, &lines)
+        lines.writer.withBytes { body(key, isWhole, $0) }
+      }
+    }
+  }
+
   /// Writes a member, and what stands in it; false where there is nothing to write.
   @inline(__always)
   private static func write(
@@ -240,6 +274,12 @@ package enum FigureTrees {
     _ snapshot: ServerSnapshot, _ lines: inout JSONLines, aside: (String, inout JSONLines) -> Void,
     isWanted: (String) -> Bool
   ) { server.write(snapshot, &lines, aside: aside, isWanted: isWanted) }
+
+  /// Hands out the figures of a connection's report by dotted names, those of the outermost members that `isWanted` takes.
+  package static func forEach(
+    _ snapshot: ConnectionSnapshot, isWanted: (String) -> Bool,
+    _ body: (_ name: String, _ isWhole: Bool, _ text: UnsafeRawBufferPointer) -> Void
+  ) { connection.forEach(snapshot, isWanted: isWanted, body) }
 
   /// Writes the members of a connection's report; `aside` is called behind each of the outermost.
   package static func write(

@@ -25,6 +25,7 @@ final class ShipFiles {
   }
 
   private let paths: [String]
+  private let form: LogForm
   /// All files that were seen, in the order in which they are sent.
   private(set) var files: [File] = []
   /// Whether a file went away before all of it was sent.
@@ -32,8 +33,11 @@ final class ShipFiles {
   private var reported: Set<String> = []
   private var buffer = [UInt8](repeating: 0, count: pieceCount)
 
-  /// The files of `paths`: folders and files.
-  init(_ paths: [String]) { self.paths = paths }
+  /// The files of `paths`: folders and files, which are to hold lines of this form.
+  init(_ paths: [String], form: LogForm) {
+    self.paths = paths
+    self.form = form
+  }
 
   /// The folder that has the state where none was named.
   static func folder(of paths: [String]) throws(UsageError) -> String {
@@ -54,7 +58,7 @@ final class ShipFiles {
   /// Bytes that are not sent.
   var pendingBytes: UInt64 { files.reduce(0) { $0 + ($1.isThere && $1.size > $1.offset ? $1.size - $1.offset : 0) } }
 
-  /// Looks for files. Throws for one that holds something else than ECS documents.
+  /// Looks for files. Throws for one that holds the other form.
   func scan(_ state: ShipState) throws(ShipError) {
     for index in files.indices { files[index].isThere = false }
     for path in paths {
@@ -106,8 +110,16 @@ final class ShipFiles {
     let head = Self.read(descriptor, at: 0, count: min(Self.maximumHead, Int(clamping: size)))
     // Without a whole first line nothing is known of it yet.
     guard let end = head.firstIndex(of: 10) ?? (head.count == Self.maximumHead ? head.count : nil) else { return }
-    if LogForm(line: Array(head[..<end])) == .otlp {
-      throw ShipError(.usage, "\(shown(path)) holds OpenTelemetry's JSON, and --to is for ECS documents")
+    switch (LogForm(line: Array(head[..<end])), form) {
+    case (.otlp, .ecs):
+      throw ShipError(
+        .usage,
+        "\(shown(path)) holds OpenTelemetry's JSON, and --to is for ECS documents; otlp+https://... takes it")
+    case (.ecs, .otlp):
+      throw ShipError(
+        .usage,
+        "\(shown(path)) holds ECS documents, and --to otlp+... is for OpenTelemetry's JSON; https://... takes them")
+    default: break
     }
     let identity = FileIdentity(inode: inode, first: ShipState.hash(head[..<end]))
     var file = File(

@@ -14,6 +14,10 @@ package struct ShipOptions: Sendable {
   package var paths: [String] = []
   /// The engine's address.
   package var address = ""
+  /// What is sent there: documents by `_bulk`, or OpenTelemetry's requests.
+  package private(set) var form = LogForm.ecs
+  /// A file with further headers of each request.
+  package var headersFile: String?
   /// The kind of engine, where it was named.
   package var engine: ShipEngine?
   /// Whether it goes on with growing and new files.
@@ -47,4 +51,11 @@ package struct ShipOptions: Sendable {
 
   /// Nothing.
   package init() {}
+
+  /// Takes `otlp+` from the front of the address, which says that OpenTelemetry's requests are sent there.
+  package mutating func readScheme() {
+    guard address.hasPrefix("otlp+") else { return }
+    address.removeFirst("otlp+".count)
+    form = .otlp
+  }
 }

@@ -40,7 +40,7 @@ struct ShipDryRun {
         text += "\(step.method) \(step.path)\n\(step.body)\n"
       }
     }
-    let files = ShipFiles(options.paths)
+    let files = ShipFiles(options.paths, form: options.form)
     let folder = try? options.stateFolder ?? ShipFiles.folder(of: options.paths)
     let bytes = folder.flatMap { ShipStore.contents("\($0)/state", limit: ShipState.maximumBytes) }
     try files.scan(bytes.flatMap { ShipState($0) } ?? ShipState())

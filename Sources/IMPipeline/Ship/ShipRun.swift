@@ -1,11 +1,17 @@
 import Glibc
 import IMCapture
+import IMOTLP
 import IMOutput
 import IMShip
 import IMWire
 
 /// Sends log files to an engine: `imdump ship`.
 package func runShip(_ options: ShipOptions) throws(UsageError) -> ExitStatus {
+  var options = options
+  options.readScheme()
+  if options.form == .otlp, options.setsUp || options.engine != nil {
+    throw UsageError(message: "--setup and --engine are about Elasticsearch and OpenSearch, not about --to otlp+...")
+  }
   if let path = options.metricsFile { try requireReplaceable(path, option: "--metrics-file") }
   let access = try ShipSecrets.access(options)
   let folder: String
@@ -37,7 +43,7 @@ final class ShipRun {
   private let stopping = Stopping()
   private var counters = ShipCounters()
   private var schedule = RetrySchedule()
-  private var batch = ShipBatch()
+  private var batch: ShipBatch
   private var limit = batchBytes
   private var toldAt: [String: Double] = [:]
   private let progress: ShipProgress
@@ -48,7 +54,8 @@ final class ShipRun {
     self.options = options
     self.curl = curl
     self.store = store
-    files = ShipFiles(options.paths)
+    files = ShipFiles(options.paths, form: options.form)
+    batch = ShipBatch(form: options.form)
     progress = ShipProgress(isActive: options.showsProgress && !options.isQuiet)
     base = String(options.address.reversed().drop { $0 == "/" }.reversed())
   }
@@ -58,16 +65,9 @@ final class ShipRun {
     defer { progress.end() }
     counters.totals = store.state.totals
     let refusedBefore = counters.totals.refused
-    let engine = try findEngine()
-    guard let engine else { return .interrupted }
-    if !engine.cluster.isEmpty {
-      if !store.state.cluster.isEmpty, store.state.cluster != engine.cluster {
-        complain("this is another cluster than before: files are sent from their beginning")
-        store.state.files = []
-      }
-      store.state.cluster = engine.cluster
-    }
-    if options.setsUp { try setUp(engine) }
+    // Files of the other form are refused before anything is asked or put.
+    try ShipFiles(options.paths, form: options.form).scan(ShipState())
+    if options.form == .ecs, try !meetEngine() { return .interrupted }
     while !stopping.stop.isStopped {
       try files.scan(store.state)
       batch.removeAll()
@@ -79,7 +79,7 @@ final class ShipRun {
         wait(Self.pause)
         continue
       }
-      try send()
+      if options.form == .ecs { try send() } else { try sendTelemetry() }
     }
     note()
     progress.end()
@@ -90,7 +90,7 @@ final class ShipRun {
     if !options.isQuiet {
       let totals = counters.totals
       complain(
-        "\(IMOutput.count(totals.stored, "document")) stored, \(grouped(totals.known)) known already, "
+        "\(IMOutput.count(totals.stored, options.form == .ecs ? "document" : "record")) stored, \(grouped(totals.known)) known already, "
           + "\(grouped(totals.refused)) refused, in all runs")
     }
     if counters.totals.refused > refusedBefore || files.hasLost { return .ioError }
@@ -119,6 +119,20 @@ final class ShipRun {
   }
 
   // MARK: The engine
+
+  /// Finds the engine, and puts what belongs to it where that was asked for; false where the end was asked for first.
+  private func meetEngine() throws(ShipError) -> Bool {
+    guard let engine = try findEngine() else { return false }
+    if !engine.cluster.isEmpty {
+      if !store.state.cluster.isEmpty, store.state.cluster != engine.cluster {
+        complain("this is another cluster than before: files are sent from their beginning")
+        store.state.files = []
+      }
+      store.state.cluster = engine.cluster
+    }
+    if options.setsUp { try setUp(engine) }
+    return true
+  }
 
   /// Asks what answers; nil where the end was asked for first.
   private func findEngine() throws(ShipError) -> EngineInfo? {
@@ -242,6 +256,58 @@ final class ShipRun {
     try save()
   }
 
+  /// Sends the lines of the batch to a receiver of OTLP, until each is taken or refused, or the end is asked for.
+  private func sendTelemetry() throws(ShipError) {
+    var count = Int.max
+    while !stopping.stop.isStopped, let part = batch.request(limit: 1 << 20, count: count) {
+      guard let compressed = gzip.compressed(part.body) else {
+        throw ShipError(.failure, "there is no memory to compress a request")
+      }
+      var request = CurlRequest("POST", "\(base)/v1/\(part.signal.name)")
+      request.contentType = "application/x-protobuf"
+      request.isCompressed = true
+      let response = curl.make(request, body: compressed)
+      counters.sentBytes += UInt64(compressed.count)
+      switch response.telemetryVerdict {
+      case .done:
+        let answer = OTLPAnswer(response.body)
+        let rejected = min(answer.rejected, UInt64(part.records))
+        batch.storeSent()
+        counters.done += 1
+        counters.totals.stored += UInt64(part.records) - rejected
+        counters.totals.refused += rejected
+        if rejected > 0 {
+          tell("records are refused for good: \(answer.message)")
+        } else if !answer.message.isEmpty, !options.isQuiet {
+          tell(answer.message)
+        }
+        try save()
+        schedule.succeed()
+        if count < .max { count *= 2 }
+      case .later(let text): again(text, response.retryAfter)
+      case .denied(let text): try denied(text)
+      case .tooLarge:
+        counters.again += 1
+        if batch.refuseSent(status: 413, type: "", reason: "the receiver takes no request as large as this line") {
+          count = .max
+        } else {
+          count = max(1, batch.sentCount / 2)
+        }
+        try save()
+      case .wrong(_, let reason):
+        counters.again += 1
+        // One of the lines is the reason: halves are tried, down to that one.
+        if batch.refuseSent(status: response.status, type: "", reason: reason) {
+          count = .max
+        } else {
+          count = max(1, batch.sentCount / 2)
+        }
+        try save()
+      }
+    }
+    try save()
+  }
+
   /// Writes how far files are sent, and what was refused.
   private func save() throws(ShipError) {
     let before = files.files.map(\.offset)
@@ -250,7 +316,7 @@ final class ShipRun {
     for (refused, line) in batch.refused(after: { before.indices.contains($0) ? before[$0] : 0 }) {
       let file = files.files[refused.file]
       if count == 0 { tell("\(file.name): a document is refused: \(refused.text)") }
-      count += 1
+      count += UInt64(refused.records)
       lines += RefusedLine.bytes(refused, line, file: file.name)
     }
     let sentTo = batch.sentTo

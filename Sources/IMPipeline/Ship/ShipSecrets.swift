@@ -22,7 +22,29 @@ enum ShipSecrets {
     } else if user == nil, password != nil, access.apiKey == nil {
       throw UsageError(message: "there is a password and no user: --user or IMDUMP_SHIP_USER")
     }
+    if let path = options.headersFile { access.headers = try headers(path) }
     return access
+  }
+
+  /// The headers in a file, one a line, which only its user may read.
+  private static func headers(_ path: String) throws(UsageError) -> [String] {
+    var info = stat()
+    guard stat(path, &info) == 0 else { throw UsageError(message: "\(path): \(systemText(errno))") }
+    guard info.st_mode & 0o077 == 0 else {
+      throw UsageError(message: "\(path): other users of this host can read it: chmod 600 \(path)")
+    }
+    guard let bytes = ShipStore.contents(path, limit: 65_536) else {
+      throw UsageError(message: "\(path): it cannot be read, or has more than 64 KiB")
+    }
+    var headers: [String] = []
+    for line in bytes.split(whereSeparator: { $0 == 10 || $0 == 13 }) {
+      let text = String(decoding: line, as: UTF8.self)
+      guard let colon = text.firstIndex(of: ":"), colon > text.startIndex,
+        text[..<colon].utf8.allSatisfy({ $0 > 32 && $0 < 127 }), text.utf8.allSatisfy({ $0 >= 32 && $0 != 127 })
+      else { throw UsageError(message: "\(path): a line is no header: Name: value") }
+      headers.append(text)
+    }
+    return headers
   }
 
   /// Refuses what is no address, and one with a password in it.
