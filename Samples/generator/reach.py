@@ -66,6 +66,11 @@ class Script:
             fates = self.counts["fates"].setdefault(kind, {})
             fates[fate] = fates.get(fate, 0) + 1
 
+    def note_fate(self, kind, fate):
+        """What becomes of a frame whose answer is said by itself."""
+        fates = self.counts["fates"].setdefault(kind, {})
+        fates[fate] = fates.get(fate, 0) + 1
+
     def ask(self, side, kind, request, answer=None, answered="", fate="acked", delay=0.02):
         """`fate` is what becomes of the request; without an answer it is unanswered, or nothing where `fate` is empty."""
         self.at += 0.5
@@ -439,6 +444,103 @@ def redis(s, n):
     s.ask(0, "command", command(b"UNSUBSCRIBE", b"room"))
 
 
+# Numbers that only counting tells
+
+def iec104(s, n):
+    """Each side's I frames are acknowledged by those of the other, or by S frames, all up to a number."""
+    sent, received = [0, 0], [0, 0]
+
+    def apdu(body):
+        return bytes([0x68, len(body)]) + body
+
+    def frame(side, kind, cause, body):
+        head = struct.pack("<HH", sent[side] << 1, received[side] << 1)
+        sent[side] += 1
+        return apdu(head + bytes([kind, 1, cause, 0]) + struct.pack("<H", 47) + body)
+
+    def acknowledge(side):
+        return apdu(struct.pack("<BBH", 1, 0, received[side] << 1))
+    s.ask(0, "startdt_act", apdu(b"\7\0\0\0"), apdu(b"\x0b\0\0\0"), "startdt_con")
+    for i in range(3):
+        # Two measurements, acknowledged together.
+        for _ in range(2):
+            s.say(1, "i_frame", frame(1, 13, 3, b"\x0b\0\0" + struct.pack("<f", i) + b"\0"))
+            s.note_fate("i_frame", "acked")
+            received[0] += 1
+        s.say(0, "s_frame", acknowledge(0))
+    # A command, whose confirmation acknowledges it beside what it says.
+    s.say(0, "i_frame", frame(0, 45, 6, b"\x0c\0\0\1"))
+    s.note_fate("i_frame", "acked")
+    received[1] += 1
+    s.say(1, "i_frame", frame(1, 45, 7, b"\x0c\0\0\1"))
+    s.note_fate("i_frame", "acked")
+    received[0] += 1
+    s.say(0, "s_frame", acknowledge(0))
+    # One that the connection ends before.
+    s.say(0, "i_frame", frame(0, 45, 6, b"\x0c\0\0\0"))
+    s.note_fate("i_frame", "unanswered")
+    s.ask(1, "testfr_act", apdu(b"\x43\0\0\0"), apdu(b"\x83\0\0\0"), "testfr_con")
+
+
+def amqp_size(data):
+    return 8 if data[:4] == b"AMQP" else counted(3, 4, 8)(data)
+
+
+def amqp091(s, n):
+    """Two channels, the first with confirms; both sides acknowledge one by one and up to a number."""
+    def frame(kind, channel, body=b""):
+        return struct.pack(">BHI", kind, channel, len(body)) + body + b"\xce"
+
+    def method(channel, group, number, body=b""):
+        return frame(1, channel, struct.pack(">HH", group, number) + body)
+
+    def short(text):
+        return bytes([len(text)]) + text
+
+    def pair(side, channel, name, group, number, request=b"", answer=b""):
+        s.ask(side, name, method(channel, group, number, request), method(channel, group, number + 1, answer), name + "_ok")
+
+    def publish(channel, fate):
+        s.say(0, "basic_publish", method(channel, 60, 40, b"\0\0" + short(b"") + short(b"rooms") + b"\0"))
+        if fate:
+            s.note_fate("basic_publish", fate)
+        # The second of them looks like a frame's end and a method.
+        s.say(0, "content_header", frame(2, channel, struct.pack(">HHQH", 60, 0, 5, 0)))
+        s.say(0, "content_body", frame(3, channel, b"\xce\1\0\1\0"))
+
+    def deliver(channel, tag, fate):
+        s.say(1, "basic_deliver", method(channel, 60, 60, short(b"ctag") + struct.pack(">QB", tag, 0) + short(b"") + short(b"rooms")))
+        s.note_fate("basic_deliver", fate)
+        s.say(1, "content_header", frame(2, channel, struct.pack(">HHQH", 60, 0, 2, 0)))
+        s.say(1, "content_body", frame(3, channel, b"hi"))
+
+    def settle(side, channel, name, number, tag, bits):
+        s.say(side, name, method(channel, 60, number, struct.pack(">QB", tag, bits)))
+    s.say(0, "protocol_header", b"AMQP\0\0\x09\1")
+    s.ask(1, "connection_start", method(0, 10, 10, b"\0\x09" + bytes(12)), method(0, 10, 11, bytes(4) + short(b"PLAIN") + bytes(4) + short(b"en_US")),
+          "connection_start_ok")
+    s.ask(1, "connection_tune", method(0, 10, 30, bytes(8)), method(0, 10, 31, bytes(8)), "connection_tune_ok")
+    pair(0, 0, "connection_open", 10, 40, short(b"/") + b"\0\0", b"\0")
+    for channel in (1, 2):
+        pair(0, channel, "channel_open", 20, 10, b"\0", bytes(4))
+    publish(1, None)
+    pair(0, 1, "confirm_select", 85, 10, b"\0")
+    for fate in ("acked", "acked", "acked", "rejected", "acked", "unanswered"):
+        publish(1, fate)
+    publish(2, None)
+    settle(1, 1, "basic_ack", 80, 3, 1)
+    settle(1, 1, "basic_nack", 120, 4, 0)
+    settle(1, 1, "basic_ack", 80, 5, 0)
+    for i, fate in enumerate(("acked", "rejected", "acked", "acked", "unanswered")):
+        deliver(2, i + 1, fate)
+    settle(0, 2, "basic_reject", 90, 2, 1)
+    # Up to 4, one of which has its answer already.
+    settle(0, 2, "basic_ack", 80, 4, 1)
+    s.say(0, "heartbeat", frame(8, 0))
+    s.say(1, "heartbeat", frame(8, 0))
+    pair(0, 0, "connection_close", 10, 50, struct.pack(">HB", 200, 0) + bytes(4))
+
+
 ALL = {name: conversation(name, port, whole, run) for name, port, whole, run in [
     ("cmpp-gateway.pcap", 7890, counted(0, 4, 0), cmpp),
     ("sgip-gateway.pcap", 8801, counted(0, 4, 0), sgip),
@@ -455,4 +557,6 @@ ALL = {name: conversation(name, port, whole, run) for name, port, whole, run in 
     ("stomp-queue.pcap", 61613, stomp_size, stomp),
     ("nats-rooms.pcap", 4222, nats_size, nats),
     ("redis-keys.pcap", 6379, redis_size, redis),
+    ("iec104-station.pcap", 2404, counted(1, 1, 2), iec104),
+    ("amqp091-confirms.pcap", 5672, amqp_size, amqp091),
 ]}

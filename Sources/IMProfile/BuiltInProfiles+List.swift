@@ -9,7 +9,8 @@ extension BuiltInProfiles {
   /// The names of all; those without a `place` have to be asked for.
   package static let names =
     usual + [
-      "cmpp", "modbus", "redis", "sgip", "smgp", "teamtalk", "tjp-article", "tjp-v2", "turms", "wukongim",
+      "amqp091", "cmpp", "iec104", "modbus", "redis", "sgip", "smgp", "teamtalk", "tjp-article", "tjp-v2", "turms",
+      "wukongim",
     ]
 
   /// The YAML of the profile called `name`.
@@ -28,7 +29,9 @@ extension BuiltInProfiles {
     case "signalr": PackageResources.signalr_yaml
     case "ocpp": PackageResources.ocpp_yaml
     case "gbt32960": PackageResources.gbt32960_yaml
+    case "amqp091": PackageResources.amqp091_yaml
     case "cmpp": PackageResources.cmpp_yaml
+    case "iec104": PackageResources.iec104_yaml
     case "modbus": PackageResources.modbus_yaml
     case "redis": PackageResources.redis_yaml
     case "sgip": PackageResources.sgip_yaml

@@ -80,18 +80,25 @@ extension ProfileCompiler {
     } else if let skip = fields["skip"] {
       draft.steps.append(PlanStep(.skip, count: try skip.number(1...65_535)))
     } else if let load = fields["load"] {
-      try load.allow("size", "into", "order", "encoding", "mask")
+      try load.allow("size", "into", "order", "encoding", "mask", "shift")
       if try loadVariable(load, &kind) { return }
       if let mask = try load.optional("mask") { throw mask.error("a mask is for what is loaded into the 'variable'") }
-      let register = try register(
+      var register = try register(
         load,
         [
           "sequence": .sequence, "status": .status, "keep-alive": .keepAlive, "answered": .answered, "bits": .bits,
           "reference": .reference,
         ])
       if register == .reference { try noteReference(load, &kind) }
-      draft.steps.append(
-        PlanStep(.load, register: register, count: try load.required("size").number(1...8), a: try loading(load)))
+      if register == .bits, kind.flags.contains(.cumulativeOnDemand) { register = .multiple }
+      var step = PlanStep(
+        .load, register: register, count: try load.required("size").number(1...8), a: try loading(load))
+      if let shift = try load.optional("shift") {
+        guard step.a != PlanStep.bcd else { throw shift.error("decimal digits are not moved") }
+        step.b = UInt64(try shift.number(1...63))
+        if step.a == 0 { step.a = PlanStep.shifted }
+      }
+      draft.steps.append(step)
     } else if let text = fields["text"] {
       try text.allow("size", "into", "minimum")
       draft.steps.append(

@@ -40,7 +40,11 @@ extension ProfileCompiler {
       if try ["decimal", "coap", "ber"].contains(encoding.text()) { return true }
       if try encoding.text() == "varint", try length.optional("offset")?.number(0...255) ?? 0 == 0 { return true }
     }
+    for key in ["counters", "preface"] where try root.optional(key) != nil { return true }
+    if let fields = try root.optional("fields"), !fields.isScalar, try fields.optional("channel") != nil { return true }
+    if let trailer = try root.optional("trailer"), try trailer.optional("bytes") != nil { return true }
     for (_, type) in try root.required("types").entries() {
+      for key in ["acknowledges", "plus"] where (try? type.optional(key)) ?? nil != nil { return true }
       if let length = try? type.optional("length"), (try? length.text()) == "absent" { return true }
     }
     return false
@@ -248,7 +252,13 @@ extension ProfileCompiler {
   mutating func generalFields(_ reader: YAMLReader) throws(ProfileError) {
     try reader.allow(
       "type", "sequence", "time", "encryption", "compression", "session", "checksum", "duplicate", "status",
-      "end-to-end")
+      "end-to-end", "channel")
+    if let channel = try reader.optional("channel") {
+      guard draft.plan.framing.kind == .counted else { throw channel.error("a channel is a number of the header") }
+      let field = try field(channel)
+      guard field.mask <= UInt64(UInt16.max) else { throw channel.error("a channel has at most 16 bits") }
+      content?.plan.channel = field
+    }
     let type = try reader.required("type")
     if type.isScalar {
       try part(type)
@@ -469,6 +479,8 @@ extension ProfileCompiler {
     content.plan.maskCount = UInt8(masks.count)
     for (i, part) in content.parts.enumerated() { content.plan.parts[i] = part }
     content.plan.partCount = UInt8(content.parts.count)
+    if let counters = try root.optional("counters") { try self.counters(counters, &content) }
+    if let preface = try root.optional("preface") { try self.preface(preface, &content) }
     if content.inner.slotCount > 0 { content.plan.inner = content.inner.plan(.json) }
     if content.kind != .bytes {
       content.plan.content = content.builder.plan(content.kind, ignoresCase: content.ignoresCase)

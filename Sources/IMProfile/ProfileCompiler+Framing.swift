@@ -167,8 +167,17 @@ extension ProfileCompiler {
   /// What stands behind the body.
   mutating func trailer() throws(ProfileError) {
     guard let reader = try root.optional("trailer") else { return }
-    try reader.allow("length", "counted")
+    try reader.allow("length", "counted", "bytes")
     draft.plan.framing.trailerCount = Int32(try reader.required("length").number(1...64))
+    if let bytes = try reader.optional("bytes") {
+      guard content != nil else { throw bytes.error("'bytes' needs frames with a length") }
+      let pattern = try bytes.bytes(1...4)
+      guard pattern.count <= Int(draft.plan.framing.trailerCount) else {
+        throw bytes.error("the trailer is shorter than these bytes")
+      }
+      content?.plan.trailerBytes = pattern.reduce(0) { $0 << 8 | UInt32($1) }
+      content?.plan.trailerCount = UInt8(pattern.count)
+    }
     isTrailerCounted = try reader.optional("counted")?.flag()
     if draft.plan.framing.kind == .delimited, let counted = try reader.optional("counted"),
       draft.plan.lengthRule == .varint

@@ -57,7 +57,7 @@ extension ProfileCompiler {
     let fields = try reader.fields(
       "name", "role", "answered", "numbered", "echo", "in-order", "cumulative", "from", "refuses", "opens-session",
       "names-session", "answers", "flags", "length", "body", "timeout", "accepted", "when", "assigns-identity",
-      "statuses", "copies", "outlives-connection", "also", "number")
+      "statuses", "copies", "outlives-connection", "also", "number", "acknowledges", "plus")
     var kind = FrameKind()
     let role = try reader.required("role")
     let word = try role.text()
@@ -71,7 +71,17 @@ extension ProfileCompiler {
     func set(_ key: String, _ flag: FrameKind.Flags) throws(ProfileError) {
       if try fields[key]?.flag() ?? false { kind.flags.insert(flag) }
     }
-    if let answered = fields["answered"], !answered.isScalar {
+    if let answered = fields["answered"], !answered.isScalar,
+      let counter = try answered.optional("when")?.optional("counter")
+    {
+      try answered.allow("when")
+      try answered.required("when").allow("counter")
+      let numbered = fields["numbered"]
+      guard let numbered, !numbered.isScalar else {
+        throw counter.error("a type that is answered while a counter runs is 'numbered' by it")
+      }
+      kind.flags.insert(.expectsAck)
+    } else if let answered = fields["answered"], !answered.isScalar {
       try answered.allow("when")
       try answered.required("when").allow("variable")
       _ = try answered.required("when").required("variable").number(1...1)
@@ -80,7 +90,15 @@ extension ProfileCompiler {
     } else {
       try set("answered", .expectsAck)
     }
-    try set("numbered", .numbered)
+    if let numbered = fields["numbered"], !numbered.isScalar {
+      try numbered.allow("counter")
+      guard content != nil, try root.optional("counters")?.optional(numbered.required("counter").text()) != nil else {
+        throw try numbered.required("counter").error("'counters' has no such counter")
+      }
+      kind.flags.insert(.counted)
+    } else {
+      try set("numbered", .numbered)
+    }
     try set("echo", .echoed)
     try set("in-order", .unnumbered)
     if let refuses = fields["refuses"], try refuses.text() == "always" {
@@ -95,9 +113,21 @@ extension ProfileCompiler {
       while draft.extras.count <= draft.kinds.count { draft.extras.append(KindExtra()) }
       draft.extras[draft.kinds.count].number = list
     }
-    try set("cumulative", .cumulative)
-    if kind.flags.contains(.cumulative), let cumulative = fields["cumulative"] {
-      guard kind.role == .acknowledgment, !kind.flags.contains(.unnumbered), draft.plan.sequenceCounts else {
+    if let cumulative = fields["cumulative"], !cumulative.isScalar {
+      try cumulative.allow("when")
+      guard try cumulative.required("when").text() == "bits", content != nil else {
+        throw try cumulative.required("when").error("an acknowledgment is cumulative, or when its 'bits' say so")
+      }
+      kind.flags.formUnion([.cumulative, .cumulativeOnDemand])
+    } else {
+      try set("cumulative", .cumulative)
+    }
+    if let plus = fields["plus"] { try self.plus(plus) }
+    if let acknowledges = fields["acknowledges"] { try self.acknowledges(acknowledges, &kind) }
+    if kind.flags.contains(.cumulative), !kind.flags.contains(.acknowledgesToo), let cumulative = fields["cumulative"] {
+      guard kind.role == .acknowledgment, !kind.flags.contains(.unnumbered),
+        draft.plan.sequenceCounts || content != nil
+      else {
         throw cumulative.error("'cumulative' is for an acknowledgment with the number of a counter")
       }
     }

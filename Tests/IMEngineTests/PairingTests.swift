@@ -194,4 +194,47 @@ import Testing
     #expect(run.orders[0].map(\.leftOut) == [1])
     run.expectLedgerAddsUp()
   }
+
+  /// Answers in order that wait behind a hole of their own direction, while further requests come: each is its own request's all the
+  /// same, because its packet tells which requests its sender had received. `missing` are the packets that the capture lacks: answers, and
+  /// with a negative number requests.
+  @Test(arguments: [[2], [2, 5], [2, 3], [2, -3], [2, -3, 6]] as [[Int]])
+  func answersThatWaited(_ missing: [Int]) throws {
+    let plan = try ProfileCompiler.compile(
+      """
+      profile: queue
+      version: 1
+      header: { length: 5, magic: { offset: 0, bytes: CAFEF0 } }
+      length: { offset: 4, size: 1 }
+      fields: { type: [side, { offset: 3 }] }
+      types:
+        "client 1": { name: request, role: message, answered: true, in-order: true }
+        "server 1": { name: answer, role: acknowledgment, answers: [request], in-order: true }
+      """, source: "queue.yaml")
+    var talk = ConversationBuilder(
+      client: Endpoint(address: IPAddress(v4: 0xc000_0215), port: 40_001),
+      server: Endpoint(address: IPAddress(v4: 0xcb00_710a), port: 7_000))
+    talk.acknowledges = false
+    talk.open(at: Scene.ms(0))
+    for i in 0..<16 {
+      let frame = [0xca, 0xfe, 0xf0, 1, 4] + [UInt8](repeating: UInt8(i), count: 4)
+      let request = talk.send(frame, .clientToServer, at: Scene.ms(10 + Int64(i) * 10))
+      let answer = talk.send(frame, .serverToClient, at: Scene.ms(12 + Int64(i) * 10))
+      if missing.contains(-i) { talk.drop(request[0]) }
+      if missing.contains(i) { talk.drop(answer[0]) }
+    }
+    talk.close(.fin(by: .clientToServer), at: Scene.ms(1_000))
+    let run = Run(talk.packets, plans: [plan])
+    #expect(run.heard.finished.count == 16 - missing.count { $0 < 0 })
+    for exchange in run.heard.finished {
+      let number = Int((exchange.firstAt.milliseconds - Scene.ms(10).milliseconds) / 10)
+      if missing.contains(number) {
+        #expect(exchange.fate == .unknown, "\(number)")
+      } else {
+        #expect(exchange.fate == .acked, "\(number)")
+        #expect(exchange.roundTrip?.microseconds == 2_000, "\(number)")
+      }
+    }
+    run.expectLedgerAddsUp()
+  }
 }

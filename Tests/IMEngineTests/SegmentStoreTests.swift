@@ -70,6 +70,7 @@ import Testing
     for start in [100, 2_000, 5_000] as [UInt32] {
       let inserted = first.pointee.insert(
         Bytes(bytes.span.bytes), 0, bytes.count, start: start, cut: 0, base: 50, timestamp: .distantPast, number: 1,
+        acknowledged: 0,
         policy: .first, store)
       #expect(inserted.added == 1_000)
     }

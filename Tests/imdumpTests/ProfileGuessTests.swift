@@ -76,7 +76,8 @@ import Testing
   /// Samples of protocols that `profile new` has no language for: inside WebSocket, or read by their contents. CMPP, SGIP and SMGP are
   /// laid out as SMPP is.
   private static let notTried = [
-    "cmpp-", "gbt32960-", "modbus-", "mqtt-websocket", "nats-", "ocpp-", "phoenix-", "redis-", "sgip-", "signalr-",
+    "amqp091-", "cmpp-", "gbt32960-", "iec104-", "modbus-", "mqtt-websocket", "nats-", "ocpp-", "phoenix-", "redis-",
+    "sgip-", "signalr-",
     "smgp-",
     "socketio-", "stomp-", "teamtalk-", "turms-", "wukongim-",
   ]

@@ -28,6 +28,7 @@ import Testing
     ("turms-chat", "turms", false), ("teamtalk-chat", "teamtalk", false), ("socketio-chat", "socketio", true),
     ("ocpp-charging", "ocpp", true), ("phoenix-room", "phoenix", true), ("signalr-hub", "signalr", true),
     ("stomp-queue", "stomp", true), ("nats-rooms", "nats", true), ("redis-keys", "redis", false),
+    ("iec104-station", "iec104", false), ("amqp091-confirms", "amqp091", false),
   ]
 
   @Test(arguments: captures) func everyFrameAndFate(_ name: String, _ profile: String, _ isUsual: Bool) throws {

@@ -61,7 +61,8 @@ import Testing
 
   /// Samples of protocols that are read by their contents, which cannot be rewritten in place.
   private static let byContents = [
-    "gbt32960", "modbus", "nats", "ocpp", "phoenix", "redis", "sgip", "signalr", "socketio", "stomp", "teamtalk",
+    "amqp091", "gbt32960", "iec104", "modbus", "nats", "ocpp", "phoenix", "redis", "sgip", "signalr", "socketio",
+    "stomp", "teamtalk",
     "turms", "wukongim",
   ]
   private static func isReadByContents(_ sample: String) -> Bool { byContents.contains { sample.hasPrefix($0 + "-") } }

@@ -14,6 +14,8 @@ let engineTargets = [
   Target(name: "diameter") { stream($0, plans: [diameter], port: 3_868) },
   Target(name: "goim") { stream($0, plans: [goim], port: 3_101) },
   Target(name: "jt808") { stream($0, plans: [jt808], port: 7_611) },
+  Target(name: "iec104") { stream($0, plans: [iec104], port: 2_404) },
+  Target(name: "amqp091") { stream($0, plans: [amqp091], port: 5_672) },
   Target(name: "delimited") { stream($0, plans: [flags, lines], port: 7_100) },
   Target(name: "websocket", run: webSocket),
   Target(name: "stream") { stream($0, plans: usual, port: 4_242) },
@@ -25,6 +27,8 @@ let smpp = plan("smpp")
 let diameter = plan("diameter")
 let goim = plan("goim")
 let jt808 = plan("jt808")
+let iec104 = plan("iec104")
+let amqp091 = plan("amqp091")
 let usual = [tjp, mqtt, smpp, diameter, goim, jt808]
 /// Delimiters without a sum that an input would have to guess, and lines.
 let flags = plan(made: delimitedProfiles[0])
@@ -65,7 +69,9 @@ private final class Sink: EngineSink {
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
     if frame.start + frame.count > bytes.byteCount { fail("a frame outside its bytes") }
-    for i in tlvs.indices where Int(tlvs[i].offset) + Int(tlvs[i].count) > body.byteCount { fail("a TLV outside its body") }
+    for i in tlvs.indices where Int(tlvs[i].offset) + Int(tlvs[i].count) > body.byteCount {
+      fail("a TLV outside its body")
+    }
     if first == nil {
       first = bytes.withUnsafeBytes { [UInt8]($0[frame.start..<frame.start + frame.count]) }
     }
@@ -73,7 +79,9 @@ private final class Sink: EngineSink {
 }
 
 /// Runs packets through an engine; the ledger must add up.
-private func run(_ bytes: [UInt8], _ records: [PacketRecord], plans: [ProtocolPlan], sums: Bool, memory: Int) -> [UInt8]? {
+private func run(_ bytes: [UInt8], _ records: [PacketRecord], plans: [ProtocolPlan], sums: Bool, memory: Int)
+  -> [UInt8]?
+{
   var options = EngineOptions(plans: plans)
   options.needs = [.frames, .settled, .finished, .issues, .connections, .progress]
   options.exchangeCapacity = 64
@@ -87,7 +95,9 @@ private func run(_ bytes: [UInt8], _ records: [PacketRecord], plans: [ProtocolPl
   let counters = engine.reassembly
   var skipped: UInt64 = 0
   for reason in SkipReason.allCases { skipped += ledger.skipped[Int(reason.rawValue)] }
-  if ledger.packets != ledger.segments + skipped { fail("packets: \(ledger.packets) are not \(ledger.segments) + \(skipped)") }
+  if ledger.packets != ledger.segments + skipped {
+    fail("packets: \(ledger.packets) are not \(ledger.segments) + \(skipped)")
+  }
   let used =
     ledger.decodedBytes + ledger.damagedBytes + ledger.strayBytes + ledger.unreadBytes + counters.repeatedBytes
     + counters.ignoredBytes
@@ -168,7 +178,8 @@ private func redact(_ bytes: [UInt8], _ records: [PacketRecord], plans: [Protoco
       packet += [UInt8(type >> 8), UInt8(type & 0xff)] + content
     } else {
       let port = kind < ports.count ? ports[kind] : 0
-      let datagram = kind < ports.count ? [0x9c, 0x40, UInt8(port >> 8), UInt8(port & 0xff), 0, 0, 0, 0] : [] as [UInt8]
+      let datagram =
+        kind < ports.count ? [0x9c, 0x40, UInt8(port >> 8), UInt8(port & 0xff), 0, 0, 0, 0] : [] as [UInt8]
       let total = 20 + datagram.count + content.count
       // A checksum of 0 is what offload leaves.
       packet += [8, 0, 0x45, 0, UInt8(total >> 8), UInt8(total & 0xff), 0, 0, 0, 0, 64]
@@ -177,8 +188,10 @@ private func redact(_ bytes: [UInt8], _ records: [PacketRecord], plans: [Protoco
     }
     records.append(
       PacketRecord(
-        timestamp: Timestamp(nanoseconds: 1_700_000_000_000_000_000 + Int64(records.count)), number: UInt64(records.count + 1),
-        offset: UInt32(bytes.count), capturedLength: UInt32(packet.count), originalLength: UInt32(packet.count), linkType: 1,
+        timestamp: Timestamp(nanoseconds: 1_700_000_000_000_000_000 + Int64(records.count)),
+        number: UInt64(records.count + 1),
+        offset: UInt32(bytes.count), capturedLength: UInt32(packet.count), originalLength: UInt32(packet.count),
+        linkType: 1,
         interface: 0))
     bytes += packet
   }
@@ -207,7 +220,9 @@ struct SegmentScript {
     bytes += ends[side] + ends[1 - side]
     let ports = side == 0 ? [40_000, port] : [port, 40_000]
     for port in ports { bytes += [UInt8(port >> 8), UInt8(port & 255)] }
-    for number in [sequence, acknowledgment] { for i in 0..<4 { bytes.append(UInt8(number >> (24 - 8 * UInt32(i)) & 255)) } }
+    for number in [sequence, acknowledgment] {
+      for i in 0..<4 { bytes.append(UInt8(number >> (24 - 8 * UInt32(i)) & 255)) }
+    }
     bytes += [0x50, flags, 0xff, 0xff, 0, 0, 0, 0] + payload
     records.append(
       PacketRecord(

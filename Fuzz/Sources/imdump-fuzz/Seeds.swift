@@ -16,7 +16,8 @@ func writeSeeds(from samples: String, to folder: String) {
   }
   for name in [
     "tjp-damage.pcap", "tjp-weak-network.pcap", "mqtt-mosquitto.pcap", "mqtt5-mosquitto.pcap", "smpp-gateway.pcap",
-    "diameter-charging.pcap", "goim-room.pcap", "jt808-terminals.pcap", "tjp-ipv6-vlan.pcapng", "proxy-balancer.pcap",
+    "diameter-charging.pcap", "goim-room.pcap", "jt808-terminals.pcap", "iec104-station.pcap", "amqp091-confirms.pcap",
+    "tjp-ipv6-vlan.pcapng", "proxy-balancer.pcap",
     "mqtt-websocket-deflate.pcap",
   ] {
     let bytes = contents("\(samples)/\(name)")
@@ -36,7 +37,7 @@ func writeSeeds(from samples: String, to folder: String) {
       let payload = [UInt8](packet[min(packet.count, 34 + Int(packet[46] >> 4) * 4)...].prefix(255))
       guard payload.count > 2 else { continue }
       seed("inference", [UInt8(payload.count - 1), 0, 0, 0] + payload)
-      for target in ["tjp", "mqtt", "smpp", "diameter", "goim", "jt808", "stream"] {
+      for target in ["tjp", "mqtt", "smpp", "diameter", "goim", "jt808", "iec104", "amqp091", "stream"] {
         seed(target, [0, 7, 9, 0x0a, UInt8(payload.count)] + payload + [0x0b, UInt8(payload.count)] + payload)
       }
       seed("check", [0, 10, UInt8(payload.count)] + payload + [1, 25, UInt8(payload.count)] + payload)

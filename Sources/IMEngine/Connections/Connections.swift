@@ -121,7 +121,7 @@ struct Connections: ~Copyable {
         side, bytes,
         Stretch(
           offset: delivery.offset, count: delivery.count, timestamp: segment.pointee.timestamp,
-          number: segment.pointee.number))
+          number: segment.pointee.number, acknowledged: segment.pointee.acknowledgment))
     }
     if delivery.cut > 0 { carriers.lose(side, reassembler.skip(side, delivery.cut, .snaplen)) }
     if half.pointee.queue != nil { drain(side) }
@@ -156,7 +156,9 @@ struct Connections: ~Copyable {
           _unsafeStart: UnsafeRawPointer(entry.bytes), byteCount: Int(entry.count) + RawBuffer.slack)
         carriers.consume(
           side, Bytes(span),
-          Stretch(offset: skip, count: Int(entry.count) - skip, timestamp: entry.timestamp, number: entry.number))
+          Stretch(
+            offset: skip, count: Int(entry.count) - skip, timestamp: entry.timestamp, number: entry.number,
+            acknowledged: entry.acknowledged))
         reassembler.segments.take(back: entry)
         if entry.cut > 0 {
           let gap = reassembler.skip(side, Int(entry.cut), .snaplen)

@@ -245,7 +245,7 @@ struct Reassembler: ~Copyable {
       bytes, segment.pointee.payload + skip, segment.pointee.payloadCount - skip,
       start: start,
       cut: UInt32(truncatingIfNeeded: segment.pointee.cutCount), base: base, timestamp: segment.pointee.timestamp,
-      number: segment.pointee.number, policy: options.overlap, segments)
+      number: segment.pointee.number, acknowledged: segment.pointee.acknowledgment, policy: options.overlap, segments)
     heldBytes += queue.pointee.byteCount - before
     counters.repeatedBytes += UInt64(result.repeated)
     if skip == 0, result.added == 0 {

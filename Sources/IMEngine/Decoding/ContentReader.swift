@@ -14,6 +14,8 @@ struct GeneralExtent {
   var isBeat = false
   /// Whether the content was scanned already, and ended where it had to.
   var isScanned = false
+  /// Which of the plan's prefaces it is; negative where it is none.
+  var preface: Int8 = -1
 }
 
 /// What the bytes at a place are, for the general reader.
@@ -337,7 +339,9 @@ extension UnsafePointer<Plan> {
     frame.pointee.trailerCount = extent.end - extent.bodyEnd
     frame.pointee.flags = .opened
     frame.pointee.session = 0
+    frame.pointee.channel = 0
     forgetSteps(frame)
+    if extent.preface >= 0 { return readPreface(extent, frame) }
     var isMalformed = false
     var lead: (type: UInt64?, sequence: UInt64?) = (nil, nil)
     // What values count from.
@@ -387,6 +391,11 @@ extension UnsafePointer<Plan> {
         frame.pointee.flags.insert(.sequence)
       }
       frame.pointee.session = pointee.session.read(bytes, fieldBase)
+      if general.pointee.trailerCount > 0 {
+        let width = Int(general.pointee.trailerCount)
+        guard Self.holds(bytes, extent.end - width, general.pointee.trailerBytes, width) else { return false }
+      }
+      frame.pointee.channel = UInt16(truncatingIfNeeded: general.pointee.channel.read(bytes, fieldBase))
     }
     if pointee.checksumRule != .none {
       openGeneral(bytes, frame)
@@ -428,7 +437,52 @@ extension UnsafePointer<Plan> {
         }
       }
     }
+    if general.pointee.channel.isPresent {
+      // Numbers are each channel's own.
+      let high = UInt64(frame.pointee.channel) << 32
+      frame.pointee.sequence = high | frame.pointee.sequence & 0xffff_ffff
+      frame.pointee.answered = high | frame.pointee.answered & 0xffff_ffff
+    }
     if kind.pointee.flags.contains(.answeredOnDemand), !isAnswered { frame.pointee.kind += Int(pointee.kindCount) }
+    return true
+  }
+
+  /// The bytes at the very beginning of a side, where they are one of the plan's prefaces.
+  func nextPreface(_ bytes: borrowing Bytes, _ position: Int, _ end: Int, isFromServer: Bool) -> GeneralResult {
+    guard let general = pointee.general else { return .notAFrame }
+    let available = end - position
+    for i in 0..<Int(general.pointee.prefaceCount) {
+      let preface = general.pointee.prefaces[i]
+      guard preface.isFromServer == isFromServer else { continue }
+      let seen = min(available, Int(preface.matchCount))
+      let width = UInt64(64 - 8 * seen)
+      guard seen > 0, bytes.u64(position) >> width == preface.match >> UInt64(8 * (Int(preface.matchCount) - seen))
+      else {
+        continue
+      }
+      guard available >= Int(preface.matchCount) else { return .needMore(Int(preface.matchCount)) }
+      var count = Int(preface.count)
+      if count == 0 {
+        let last = min(end, position + Preface.longest)
+        guard let feed = bytes.first(preface.until, position + Int(preface.matchCount), last) else {
+          return available >= Preface.longest ? .notAFrame : .needMore(0)
+        }
+        count = feed + 1 - position
+      }
+      guard available >= count else { return .needMore(count) }
+      let stop = position + count
+      return .frame(GeneralExtent(start: position, body: stop, bodyEnd: stop, end: stop, preface: Int8(i)))
+    }
+    return .notAFrame
+  }
+
+  /// Describes a preface by `frame`.
+  private func readPreface(_ extent: GeneralExtent, _ frame: UnsafeMutablePointer<Frame>) -> Bool {
+    guard let general = pointee.general else { return false }
+    let value = Preface.type(Int(general.pointee.prefaces[Int(extent.preface)].index))
+    frame.pointee.type = value
+    frame.pointee.kind = kind(value)
+    frame.pointee.checksumStatus = .unchecked
     return true
   }
 
@@ -627,6 +681,10 @@ extension UnsafePointer<Plan> {
       !frame.pointee.flags.contains(.malformed)
     else { return nil }
     guard frame.pointee.kind.pointee.index != FrameKind.unknownIndex else { return -12 }
+    for i in 0..<Int(general.pointee.prefaceCount)
+    where Preface.type(Int(general.pointee.prefaces[i].index)) == frame.pointee.type {
+      return 4 * Int(general.pointee.prefaces[i].matchCount)
+    }
     // Line feeds between frames say nothing.
     if general.pointee.beat >= 0, frame.pointee.count <= 2, frame.pointee.bodyCount == 0 { return 0 }
     var bits = Int(pointee.magicEvidence) + Int(frame.pointee.kind.pointee.evidence) + Int(pointee.checksumEvidence)
@@ -659,7 +717,7 @@ extension UnsafePointer<Plan> {
         if proof < 12 { bits -= proof }
       }
     }
-    bits += 3 * Int(general.pointee.beginCount)
+    bits += 3 * Int(general.pointee.beginCount) + 8 * Int(general.pointee.trailerCount)
     if pointee.framing.kind != .message { bits += 3 * Int(general.pointee.endCount) }
     return bits
   }

@@ -42,7 +42,7 @@ package struct TLVRef: Sendable, BitwiseCopyable {
 package struct Frame: BitwiseCopyable {
   /// Where a plan's step puts what it reads.
   package enum Register: UInt8, Sendable, BitwiseCopyable {
-    case none, sequence, status, keepAlive, identity, subject, answered, bits, reference
+    case none, sequence, status, keepAlive, identity, subject, answered, bits, reference, multiple
   }
 
   /// Facts that are true or not.
@@ -97,6 +97,10 @@ package struct Frame: BitwiseCopyable {
     static let settlesVariant = Flags(rawValue: 1_048_576)
     /// Its type was found by a part `*` that is absent, which is no evidence.
     static let isUntyped = Flags(rawValue: 4_194_304)
+    /// An acknowledgment whose body says that it is cumulative.
+    static let multiple = Flags(rawValue: 8_388_608)
+    /// Its number is one of a counter of which the capture does not tell how far it had come.
+    static let uncounted = Flags(rawValue: 16_777_216)
     /// What is wrong with a TLV list.
     package static let tlvErrors: Flags = [.incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit]
   }
@@ -105,6 +109,10 @@ package struct Frame: BitwiseCopyable {
   package var timestamp = Timestamp(nanoseconds: 0)
   /// That packet's number in the capture.
   package var number: UInt64 = 0
+  /// That packet's TCP acknowledgment number, for frames of the general reader; 0 where it is not known.
+  var acknowledged: UInt32 = 0
+  /// The channel of its connection whose numbers it has, for frames of the general reader; 0 where there are none.
+  var channel: UInt16 = 0
   /// Offset in its stream of the header's first byte.
   package var streamOffset: UInt64 = 0
   /// Where the header begins in the bytes that were read.

@@ -82,6 +82,16 @@ package struct FrameKind: Sendable, BitwiseCopyable {
     package static let answeredOnDemand = Flags(rawValue: 2_097_152)
     /// It tells whether types that are `answeredOnDemand` are answered from then on.
     package static let tellsAnswers = Flags(rawValue: 4_194_304)
+    /// Whatever it is for, its body names what it acknowledges of the other side; see `answers`.
+    package static let acknowledgesToo = Flags(rawValue: 8_388_608)
+    /// As an acknowledgment, it is cumulative where its body says so; see `Frame.Flags.multiple`.
+    package static let cumulativeOnDemand = Flags(rawValue: 16_777_216)
+    /// Its number is how many of its sender's frames precede it; see `GeneralPlan.hasCounter`.
+    package static let counted = Flags(rawValue: 33_554_432)
+    /// It draws a number from that counter, which nothing answers.
+    package static let countedOnly = Flags(rawValue: 67_108_864)
+    /// The counter of its sender begins after it.
+    package static let startsCounter = Flags(rawValue: 134_217_728)
     /// What is looked at after tracking: by its tags, by the variant that it tells, by the number that it is referred to.
     static let tagged: Flags = [.handshake, .receipt, .tellsVariant, .referenced]
   }

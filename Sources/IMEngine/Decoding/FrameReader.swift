@@ -208,7 +208,9 @@ extension UnsafePointer<Plan> {
 
   /// A number that is not written as a big-endian one.
   private func rewritten(_ value: UInt64, _ step: PlanStep) -> UInt64 {
-    step.a == PlanStep.bcd ? decimal(value) : value.byteSwapped >> UInt64(64 - Int(step.count) * 8)
+    if step.a == PlanStep.bcd { return decimal(value) }
+    let number = step.a == PlanStep.shifted ? value : value.byteSwapped >> UInt64(64 - Int(step.count) * 8)
+    return number >> (step.b & 63)
   }
 
   private func isShort(_ frame: UnsafeMutablePointer<Frame>) -> Bool {
@@ -249,6 +251,7 @@ extension UnsafePointer<Plan> {
     case .reference:
       frame.pointee.answered = value
       frame.pointee.flags.insert(.reference)
+    case .multiple: if value & 1 != 0 { frame.pointee.flags.insert(.multiple) }
     case .none, .identity, .subject, .bits: break
     }
   }

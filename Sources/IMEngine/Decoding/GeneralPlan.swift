@@ -41,6 +41,8 @@ package enum StatusRule: UInt8, Sendable, BitwiseCopyable {
 package struct KindExtra: Sendable, BitwiseCopyable {
   /// The values that may be its number, in this order; negative from the first that is none. Empty where the plan's hold.
   package var number: InlineArray<4, Int8> = InlineArray(repeating: -1)
+  /// What the number of an acknowledgment of this type is more than its message's; where it is 0, `Plan.ackPlus` holds.
+  package var plus: UInt64 = 0
   /// Bits of proof that the type's own value gives.
   package var proof: UInt8 = 0
 
@@ -108,12 +110,51 @@ package struct GeneralPlan: BitwiseCopyable, @unchecked Sendable {
   package var inner: ContentPlan?
   /// The byte between frames that is a frame of the type `beat`; negative where there is none.
   package var beat: Int16 = -1
+  /// The channel of a connection; numbers are each channel's own. Absent where a connection has no channels.
+  package var channel = Field()
+  /// Whether some types have no number on the wire, but how many of them their sender has sent: see `FrameKind.Flags.counted`.
+  package var hasCounter = false
+  /// The number of the first of them.
+  package var counterFirst: UInt32 = 1
+  /// The types, by index, whose number such a counter is.
+  package var countedTypes: UInt64 = 0
+  /// Bytes that are once at the beginning of a side; `prefaceCount` of them.
+  package var prefaces: InlineArray<4, Preface> = InlineArray(repeating: Preface())
+  /// How many there are.
+  package var prefaceCount: UInt8 = 0
+  /// Bytes that end every trailer, the first in the highest of `trailerCount` bytes.
+  package var trailerBytes: UInt32 = 0
+  /// How many bytes end it.
+  package var trailerCount: UInt8 = 0
   /// The place of the type of frames whose content cannot be read in `Plan.kinds`; negative where there is none.
   package var unreadable: Int32 = -1
   /// What types have beyond `FrameKind`, by their index.
   var extras: UnsafePointer<KindExtra>?
 
   /// A plan of frames by a length.
+  package init() {}
+}
+
+/// Bytes that are once at the beginning of what a side sends.
+package struct Preface: Sendable, BitwiseCopyable {
+  /// Its first bytes, the first in the highest of `matchCount` bytes.
+  package var match: UInt64 = 0
+  /// How many there are.
+  package var matchCount: UInt8 = 0
+  /// Whether the server sends it.
+  package var isFromServer = false
+  /// Its length in bytes; 0 where it ends with the first `until`.
+  package var count: UInt16 = 0
+  /// The byte that ends it.
+  package var until: UInt8 = 0
+  /// The index of its type.
+  package var index: UInt8 = 0
+
+  /// The longest in bytes.
+  static var longest: Int { 4_096 }
+  /// The value of the type with that index, which nothing on the wire has.
+  package static func type(_ index: Int) -> UInt64 { 0x7fff_0000_0001_0000 | UInt64(index) }
+  /// Of no bytes.
   package init() {}
 }
 

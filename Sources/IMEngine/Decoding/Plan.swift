@@ -86,7 +86,7 @@ package struct Plan: BitwiseCopyable {
   package var ackBodyCount = -1
   /// The message's number in such a body, from the body's first byte.
   package var ackBody = Field()
-  /// What an acknowledgment's number is more than its message's.
+  /// What an acknowledgment's number is more than its message's; `.max` where only some types' are, see `KindExtra.plus`.
   package var ackPlus: UInt64 = 0
 
   /// The tag, in the body's own TLV list, by which a frame of the handshake's type asks, and that of the answer; `.max`
@@ -215,6 +215,14 @@ extension UnsafePointer<Plan> {
     let counter = sequence & mask
     let earlier = counter >= count ? counter &- count : counter &+ pointee.counterWrap &- count
     return sequence & ~mask | earlier & mask
+  }
+
+  /// What the number of an acknowledgment of that type is more than its message's.
+  @inline(__always)
+  func ackPlus(of kind: UnsafePointer<FrameKind>) -> UInt64 {
+    guard let extras = pointee.general?.pointee.extras else { return pointee.ackPlus }
+    let own = extras[Int(kind.pointee.index)].plus
+    return own != 0 ? own : pointee.ackPlus == .max ? 0 : pointee.ackPlus
   }
 
   /// Whether `status` in an answer of type `kind` refuses what it answers.

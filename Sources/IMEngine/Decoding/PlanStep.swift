@@ -47,12 +47,14 @@ package struct PlanStep: Sendable, BitwiseCopyable {
   /// Bytes, or for `unless` steps, as the operation says.
   package var count: UInt16
   /// The bytes to `expect` or to `refuse`, as a big-endian number; the mask of `unless` and `when`; a `text`'s least length; how
-  /// the number of a `load` is written: 0, or one of these two.
+  /// the number of a `load` is written: 0, or one of these three.
   package var a: UInt64
-  /// The mask of `expect` and `refuse`; the value of `unless` and `when`.
+  /// The mask of `expect` and `refuse`; the value of `unless` and `when`; how far the number of a `load` moves right.
   package var b: UInt64
   /// Least significant byte first.
   package static let littleEndian: UInt64 = 1
+  /// Most significant byte first, and then moved right by `b` bits.
+  package static let shifted: UInt64 = 3
   /// Decimal digits, two a byte.
   package static let bcd: UInt64 = 2
 

@@ -62,12 +62,31 @@ extension Ref<Flow> {
 struct Stretch: BitwiseCopyable {
   /// Where the first of them stands.
   var offset: Int
-  /// How many they are.
-  var count: Int
+  /// How many they are; half a word, so that a stretch travels in four registers.
+  private var length: UInt32
+  /// The acknowledgment number of the packet that brought them; 0 where it is not known.
+  let acknowledged: UInt32
   /// When the packet came that made them contiguous.
   let timestamp: Timestamp
   /// That packet's number in the capture.
   let number: UInt64
+
+  /// Bytes from `offset` on, fewer than 2³².
+  @inline(__always)
+  init(offset: Int, count: Int, timestamp: Timestamp, number: UInt64, acknowledged: UInt32 = 0) {
+    self.offset = offset
+    length = UInt32(truncatingIfNeeded: count)
+    self.acknowledged = acknowledged
+    self.timestamp = timestamp
+    self.number = number
+  }
+
+  /// How many they are.
+  @inline(__always)
+  var count: Int {
+    get { Int(length) }
+    set { length = UInt32(truncatingIfNeeded: newValue) }
+  }
 
   /// Where they end.
   @inline(__always)
@@ -76,9 +95,12 @@ struct Stretch: BitwiseCopyable {
   /// Those from `offset` on.
   @inline(__always)
   func from(_ offset: Int) -> Stretch {
-    Stretch(offset: offset, count: end &- offset, timestamp: timestamp, number: number)
+    Stretch(
+      offset: offset, count: end &- offset, timestamp: timestamp, number: number, acknowledged: acknowledged)
   }
 
   /// The first `count` of them.
-  func prefix(_ count: Int) -> Stretch { Stretch(offset: offset, count: count, timestamp: timestamp, number: number) }
+  func prefix(_ count: Int) -> Stretch {
+    Stretch(offset: offset, count: count, timestamp: timestamp, number: number, acknowledged: acknowledged)
+  }
 }

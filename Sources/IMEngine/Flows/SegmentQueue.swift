@@ -12,6 +12,8 @@ struct SegmentQueue: ~Copyable {
     var count: UInt32
     /// Bytes behind it that the capture's snaplen cut off.
     var cut: UInt32
+    /// Its packet's acknowledgment number; 0 where it has none.
+    var acknowledged: UInt32
     var timestamp: Timestamp
     var number: UInt64
     /// The bytes, with `RawBuffer.slack` readable ones behind them.
@@ -92,7 +94,7 @@ struct SegmentQueue: ~Copyable {
   /// Inserts `count` bytes at `offset` as the stretch at `start`; `base` is at or below everything in the queue.
   mutating func insert(
     _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, start: UInt32, cut: UInt32, base: UInt32,
-    timestamp: Timestamp, number: UInt64, policy: OverlapPolicy, _ store: SegmentStore
+    timestamp: Timestamp, number: UInt64, acknowledged: UInt32, policy: OverlapPolicy, _ store: SegmentStore
   ) -> Insertion {
     var result = Insertion()
     let first = Int(start &- base)
@@ -113,7 +115,7 @@ struct SegmentQueue: ~Copyable {
         let stop = min(end, entryStart)
         let new = Self.copy(
           bytes, from: offset + position - first, count: stop - position, start: base &+ UInt32(position),
-          cut: stop == end ? cut : 0, timestamp: timestamp, number: number, store)
+          cut: stop == end ? cut : 0, timestamp: timestamp, number: number, acknowledged: acknowledged, store)
         entries.insert(new, at: i)
         byteCount += stop - position
         result.added += stop - position
@@ -165,7 +167,7 @@ struct SegmentQueue: ~Copyable {
   /// An entry with a copy of the `count` bytes at `offset`.
   private static func copy(
     _ bytes: borrowing Bytes, from offset: Int, count: Int, start: UInt32, cut: UInt32, timestamp: Timestamp,
-    number: UInt64, _ store: SegmentStore
+    number: UInt64, acknowledged: UInt32, _ store: SegmentStore
   ) -> Entry {
     let memory = store.takeBlock(count + RawBuffer.slack)
     bytes.span.withUnsafeBytes { raw in
@@ -173,7 +175,8 @@ struct SegmentQueue: ~Copyable {
     }
     (memory + count).initializeMemory(as: UInt8.self, repeating: 0, count: RawBuffer.slack)
     return Entry(
-      start: start, count: UInt32(count), cut: cut, timestamp: timestamp, number: number, bytes: memory)
+      start: start, count: UInt32(count), cut: cut, acknowledged: acknowledged, timestamp: timestamp, number: number,
+      bytes: memory)
   }
 
   private static func equal(

@@ -4,9 +4,24 @@ import IMWire
 struct StreamRest: ~Copyable {
   /// One delivery: the packet that made the bytes from `position` on contiguous.
   struct Mark {
-    var position: Int
+    private var place: UInt32
+    /// The acknowledgment number of that packet; 0 where it is not known.
+    var acknowledged: UInt32
     var timestamp: Timestamp
     var number: UInt64
+
+    init(position: Int, timestamp: Timestamp, number: UInt64, acknowledged: UInt32) {
+      place = UInt32(truncatingIfNeeded: position)
+      self.acknowledged = acknowledged
+      self.timestamp = timestamp
+      self.number = number
+    }
+
+    /// Where its first byte is in the memory.
+    var position: Int {
+      get { Int(place) }
+      set { place = UInt32(truncatingIfNeeded: newValue) }
+    }
   }
 
   private var buffer = RawBuffer()
@@ -70,7 +85,9 @@ struct StreamRest: ~Copyable {
     // Moving much to gain little room, again and again, would cost more than growing.
     if start > 0, start >= count / 4, end + stretch.count > buffer.capacity { slide() }
     buffer.append(bytes, stretch.offset, stretch.count, at: end)
-    marks.append(Mark(position: end, timestamp: stretch.timestamp, number: stretch.number))
+    marks.append(
+      Mark(
+        position: end, timestamp: stretch.timestamp, number: stretch.number, acknowledged: stretch.acknowledged))
     end += stretch.count
     let more = Self.creditPerDelivery + stretch.count * Self.creditPerByte
     search.credit += more

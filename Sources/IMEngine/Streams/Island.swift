@@ -7,6 +7,8 @@ struct IslandPiece {
     var start: Int
     var timestamp: Timestamp
     var number: UInt64
+    /// The acknowledgment number of its packet; 0 where it is not known.
+    var acknowledged: UInt32
   }
 
   /// Offset in the stream of the first byte.
@@ -25,7 +27,8 @@ struct IslandPiece {
 
   mutating func append(_ mark: Mark) {
     if let last = marks.last, last.timestamp > mark.timestamp {
-      marks.append(Mark(start: mark.start, timestamp: last.timestamp, number: last.number))
+      marks.append(
+        Mark(start: mark.start, timestamp: last.timestamp, number: last.number, acknowledged: mark.acknowledged))
     } else {
       marks.append(mark)
     }
@@ -82,7 +85,8 @@ struct Island {
       let stop = i < pieces.count ? min(last, pieces[i].start) : last
       let first = stretch.offset + position - place
       let new = bytes.span.withUnsafeBytes { [UInt8]($0[first..<first + stop - position]) }
-      let mark = IslandPiece.Mark(start: position, timestamp: stretch.timestamp, number: stretch.number)
+      let mark = IslandPiece.Mark(
+        start: position, timestamp: stretch.timestamp, number: stretch.number, acknowledged: stretch.acknowledged)
       if i > 0, pieces[i - 1].end == position {
         pieces[i - 1].bytes += new
         pieces[i - 1].append(mark)

@@ -25,6 +25,8 @@ extension Streams {
         if gap.reason != .snaplen || !completeCut(side, rest) {
           abandonRest(side, before: gap)
         }
+        // The frame with the hole is not counted, though its type may be.
+        loseCount(side)
         half.pointee.passOver = UInt32(left)
         if left > 0 { half.pointee.flags.insert(.passing) } else { closeIsland(side, at: half.pointee.offset) }
         return true
@@ -48,9 +50,18 @@ extension Streams {
   /// Bytes of a direction will not come, and nobody knows where the next frame begins: it is looked for.
   mutating func lose(_ side: FlowSide, _ gap: Gap) {
     let flow = side.flow
+    loseCount(side)
     abandonRest(side, before: gap)
     guard flow.pointee.profile != .none, flow.pointee.profile != .tls else { return }
     side.half.pointee.flags.insert(.lost)
+  }
+
+  /// Frames of a direction may be missing: what is counted of it is relative from here on.
+  private mutating func loseCount(_ side: FlowSide) {
+    guard side.flow.pointee.profile.isPlan,
+      protocols[side.flow.pointee.profile].pointee.general?.pointee.hasCounter ?? false
+    else { return }
+    counters.lose(serial: side.flow.pointee.serial, side.direction)
   }
 
   /// Whether what a direction holds begins with a packet, and the packet with a header of the plan in use, of a type that it

@@ -11,7 +11,9 @@ extension Streams {
     var position = stretch.offset
     let end = stretch.end
     let base = half.pointee.offset &- UInt64(stretch.count)
-    if half.pointee.rest == nil, !half.pointee.flags.contains(.lost), plan.pointee.framing.kind != .message {
+    if half.pointee.rest == nil, !half.pointee.flags.contains(.lost), plan.pointee.framing.kind != .message,
+      !mayBePreface(side, base)
+    {
       // The usual case: whole frames, read where the packet holds them.
       loop: while position < end,
         case .frame(var extent) = plan.nextGeneral(bytes, position, end, message: nil, contents.pointer),
@@ -20,6 +22,7 @@ extension Streams {
         absorbBeats(bytes, &extent, end)
         frame.pointee.timestamp = stretch.timestamp
         frame.pointee.number = stretch.number
+        frame.pointee.acknowledged = stretch.acknowledged
         frame.pointee.streamOffset = base &+ UInt64(position - stretch.offset)
         if needs.contains(.stretches) {
           tell(
@@ -33,6 +36,27 @@ extension Streams {
     guard position < end else { return }
     append(side, bytes, stretch.from(position))
     decodeGeneral(side)
+  }
+
+  /// Whether what is at `offset` of a side may be one of the plan's prefaces.
+  private func mayBePreface(_ side: FlowSide, _ offset: UInt64) -> Bool {
+    offset == 0 && side.half.pointee.flags.contains(.fromStart)
+      && currentPlan.pointee.general?.pointee.prefaceCount ?? 0 > 0
+  }
+
+  /// What is at `position` of what a direction holds: a preface, or a frame.
+  private func next(
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ rest: Ref<StreamRest>, _ position: Int, message boundary: Range<Int>?,
+    isFromServer: Bool
+  ) -> GeneralResult {
+    let offset = rest.pointee.streamOffset &+ UInt64(position - rest.pointee.start)
+    if mayBePreface(side, offset) {
+      switch currentPlan.nextPreface(bytes, position, rest.pointee.end, isFromServer: isFromServer) {
+      case .notAFrame: break
+      case let found: return found
+      }
+    }
+    return currentPlan.nextGeneral(bytes, position, rest.pointee.end, message: boundary, contents.pointer)
   }
 
   /// Beats after a frame in the packet that ends it belong to it.
@@ -67,7 +91,48 @@ extension Streams {
       }
       frame.pointee.flags.remove(.answered)
     }
+    let flags = frame.pointee.kind.pointee.flags
+    if currentPlan.pointee.general?.pointee.hasCounter ?? false { count(side) }
     complete(side, bytes)
+    if flags.contains(.acknowledgesToo), frame.pointee.flags.contains(.answered), frame.pointee.checksumStatus != .bad {
+      trackRecords()
+      var record = FrameRecord(frame, bytes, side, currentPlan)
+      record.acknowledge(frame, side, currentPlan)
+      withUnsafePointer(to: record) { tracker.acknowledgeToo($0, currentPlan) }
+    }
+  }
+
+  /// Gives the frame in hand the number that it has by being counted, and takes note of what it says of such numbers.
+  @inline(never)
+  private mutating func count(_ side: FlowSide) {
+    guard let general = currentPlan.pointee.general else { return }
+    let kind = frame.pointee.kind
+    let flags = kind.pointee.flags
+    var key = ImplicitCounters.Key(
+      serial: side.flow.pointee.serial, channel: frame.pointee.channel, direction: side.direction)
+    if flags.contains(.startsCounter) {
+      counters.start(key, first: general.pointee.counterFirst)
+    } else if !flags.isDisjoint(with: [.counted, .countedOnly]) {
+      let number = counters.count(key, isWhole: side.half.pointee.flags.contains(.fromStart))
+      guard flags.contains(.counted) else { return }
+      switch number {
+      case .known(let number):
+        frame.pointee.sequence = UInt64(key.channel) << 32 | UInt64(number)
+        frame.pointee.flags.insert(.sequence)
+      case .unknown:
+        frame.pointee.flags.remove(.sequence)
+        frame.pointee.flags.insert(.uncounted)
+      case .none:
+        frame.pointee.flags.remove(.sequence)
+        frame.pointee.kind = kind + Int(currentPlan.pointee.kindCount)
+      }
+    } else if kind.pointee.answers & general.pointee.countedTypes != 0, frame.pointee.flags.contains(.answered),
+      side.peer.half.pointee.queue == nil
+    {
+      // What is held behind a hole is not counted yet, though it may be acknowledged already.
+      key.direction = side.direction.reversed
+      counters.acknowledged(key, UInt32(truncatingIfNeeded: frame.pointee.answered))
+    }
   }
 
   /// The WebSocket message with the byte at `position` of what a direction holds, or the next one, as positions there.
@@ -109,7 +174,9 @@ extension Streams {
       }
       if rest.pointee.count < rest.pointee.needed, !isEnd { return }
       let boundary = plan.pointee.framing.kind == .message ? message(side, rest, from: start) : nil
-      switch plan.nextGeneral(bytes, start, end, message: boundary, contents.pointer) {
+      switch next(
+        side, bytes, rest, start, message: boundary, isFromServer: side.direction == .serverToClient)
+      {
       case .needMore(let count):
         if count > plan.longestOnWire || count == 0 && rest.pointee.count > plan.longestOnWire {
           half.pointee.flags.insert(.lost)
@@ -268,7 +335,7 @@ extension Streams {
     for _ in 0..<64 {
       guard position < end else { break }
       let boundary = isMessage ? message(side, rest, from: position) : nil
-      switch plan.nextGeneral(bytes, position, end, message: boundary, contents.pointer) {
+      switch next(side, bytes, rest, position, message: boundary, isFromServer: isFromServer) {
       case .notAFrame: return bits > 0 && failures > 0 ? nil : bits > 40 ? bits : nil
       case .needMore: return bits
       case .stray(let count):
@@ -290,7 +357,10 @@ extension Streams {
         if bits >= 400 { return bits }
       }
     }
-    return bits
+    // Frames of their lengths that end where everything ends.
+    let isWhole =
+      position == end && plan.pointee.framing.kind == .counted && side.half.pointee.flags.contains(.fromStart)
+    return bits > 0 && isWhole ? bits + 4 : bits
   }
 
   /// The first frame in bytes without their beginning that is proved by what follows it.

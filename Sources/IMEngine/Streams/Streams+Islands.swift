@@ -105,7 +105,9 @@ extension Streams {
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     let base = Int(truncatingIfNeeded: rest.pointee.streamOffset) - rest.pointee.start
     for (position, length, mark) in rest.pointee.deliveries(count) {
-      let stretch = Stretch(offset: position, count: length, timestamp: mark.timestamp, number: mark.number)
+      let stretch = Stretch(
+        offset: position, count: length, timestamp: mark.timestamp, number: mark.number, acknowledged: mark.acknowledged
+      )
       append(side, base + position, bytes, stretch)
     }
   }
@@ -194,7 +196,7 @@ extension Streams {
       at: place, bytes,
       Stretch(
         offset: segment.pointee.payload, count: segment.pointee.payloadCount, timestamp: segment.pointee.timestamp,
-        number: segment.pointee.number))
+        number: segment.pointee.number, acknowledged: segment.pointee.acknowledgment))
     ledger.pointee.strayBytes += UInt64(count)
     return count
   }
@@ -348,7 +350,8 @@ extension Streams {
       rest.pointee.append(
         bytes,
         Stretch(
-          offset: mark.start - piece.start, count: end - mark.start, timestamp: mark.timestamp, number: mark.number),
+          offset: mark.start - piece.start, count: end - mark.start, timestamp: mark.timestamp, number: mark.number,
+          acknowledged: mark.acknowledged),
         streamOffset: UInt64(truncatingIfNeeded: mark.start))
     }
     return rest
@@ -360,7 +363,9 @@ extension Streams {
     let memory = UnsafeRawBufferPointer(
       start: rest.pointee.memoryStart + rest.pointee.start, count: rest.pointee.count)
     let marks = rest.pointee.deliveries(rest.pointee.count).map {
-      IslandPiece.Mark(start: base + $0.position, timestamp: $0.mark.timestamp, number: $0.mark.number)
+      IslandPiece.Mark(
+        start: base + $0.position, timestamp: $0.mark.timestamp, number: $0.mark.number,
+        acknowledged: $0.mark.acknowledged)
     }
     return IslandPiece(start: start, bytes: [UInt8](memory), marks: marks)
   }

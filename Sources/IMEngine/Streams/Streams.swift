@@ -31,6 +31,8 @@ struct Streams: ~Copyable {
   var scratch = FrameScratch()
   /// What the paths of a content lead to, in the frame in hand.
   let contents = ContentValues()
+  /// Numbers of frames that are not on the wire.
+  var counters = ImplicitCounters()
   /// The second of the last frame.
   var second = Second(Timestamp(nanoseconds: 0))
   /// What directions hold of frames that are not whole yet.
@@ -320,6 +322,7 @@ extension Streams {
   mutating func locate(_ side: FlowSide, _ rest: Ref<StreamRest>, _ last: StreamRest.Mark) -> Bool {
     frame.pointee.timestamp = last.timestamp
     frame.pointee.number = last.number
+    frame.pointee.acknowledged = last.acknowledged
     let isCarried = side.half.pointee.flags.contains(.carried)
     frame.pointee.streamOffset =
       isCarried ? wireOffset(side, rest.pointee.streamOffset) : rest.pointee.streamOffset

@@ -30,8 +30,12 @@ struct FrameRecord: BitwiseCopyable {
     static let refuses = Facts(rawValue: 16)
     /// `acknowledged` holds a number.
     static let hasAcknowledged = Facts(rawValue: 32)
-    /// It was read when its packet came, so that `acknowledged` is what that packet says. Known of answers in order alone.
+    /// `acknowledged` is what its packet says. Known of answers in order alone.
     static let isCurrent = Facts(rawValue: 64)
+    /// It could be cumulative, and is not.
+    static let isSingle = Facts(rawValue: 128)
+    /// Its number is not known.
+    static let isUncounted = Facts(rawValue: 256)
   }
 
   /// When the packet came that made its last byte contiguous.
@@ -85,7 +89,11 @@ struct FrameRecord: BitwiseCopyable {
     streamEnd = UInt32(truncatingIfNeeded: end)
     sequenceEnd = side.half.pointee.next &- UInt32(truncatingIfNeeded: side.half.pointee.offset &- end)
     sequence = frame.pointee.sequence
-    if frame.pointee.flags.contains(.sequence) { facts.insert(.hasNumber) }
+    if frame.pointee.flags.contains(.sequence) {
+      facts.insert(.hasNumber)
+    } else if frame.pointee.flags.contains(.uncounted) {
+      facts.insert(.isUncounted)
+    }
     if frame.pointee.flags.contains(.markedDuplicate) { facts.insert(.isMarked) }
     if frame.pointee.checksumStatus == .bad { facts.insert(.isBad) }
     if kind.pointee.role == .acknowledgment {
@@ -93,7 +101,7 @@ struct FrameRecord: BitwiseCopyable {
     } else if kind.pointee.flags.contains(.expectsAck) {
       fingerprint = Self.fingerprint(frame, bytes, plan)
       if kind.pointee.flags.contains(.unnumbered) {
-        sequence = Self.ownNumber(side.flow, kind.pointee.order)
+        sequence = Self.ownNumber(side.flow, kind.pointee.order, frame, plan)
         facts.insert(.hasNumber)
       }
     }
@@ -115,20 +123,41 @@ struct FrameRecord: BitwiseCopyable {
       facts.insert(.repeatsNumber)
     }
     if kind.pointee.flags.contains(.unnumbered) {
-      named = Self.ownNumber(side.flow, kind.pointee.order)
+      named = Self.ownNumber(side.flow, kind.pointee.order, frame, plan)
       if frame.pointee.timestamp == side.flow.pointee.lastSeen { facts.insert(.isCurrent) }
     } else if plan.pointee.ackPlus != 0 {
-      named = plan.number(before: named, by: plan.pointee.ackPlus)
+      named = plan.number(before: named, by: plan.ackPlus(of: kind))
     }
+    let peer = side.peer.half
+    acknowledged = peer.pointee.acknowledged
+    if peer.pointee.flags.contains(.acknowledged) { facts.insert(.hasAcknowledged) }
+    if plan.pointee.general != nil, kind.pointee.flags.contains(.unnumbered), frame.pointee.acknowledged != 0 {
+      acknowledged = frame.pointee.acknowledged
+      facts.formUnion([.hasAcknowledged, .isCurrent])
+    }
+    if kind.pointee.flags.contains(.cumulativeOnDemand), !frame.pointee.flags.contains(.multiple) {
+      facts.insert(.isSingle)
+    }
+  }
+
+  /// Makes the record of a frame that is no acknowledgment one of what it acknowledges all the same.
+  mutating func acknowledge(_ frame: UnsafePointer<Frame>, _ side: FlowSide, _ plan: UnsafePointer<Plan>) {
+    named = frame.pointee.answered
+    if plan.pointee.ackPlus != 0 { named = plan.number(before: named, by: plan.ackPlus(of: kind)) }
+    facts.formIntersection([.hasAcknowledged])
     let peer = side.peer.half
     acknowledged = peer.pointee.acknowledged
     if peer.pointee.flags.contains(.acknowledged) { facts.insert(.hasAcknowledged) }
   }
 
-  /// The number of all frames of a type on one connection, where they carry none: their answers are their connection's.
+  /// The number of all frames of a type on one connection, where they carry none: their answers are their connection's, or their
+  /// channel's.
   @inline(__always)
-  static func ownNumber(_ flow: Ref<Flow>, _ kind: UInt8) -> UInt64 {
-    1 << 63 | UInt64(flow.pointee.serial) << 8 | UInt64(kind)
+  static func ownNumber(
+    _ flow: Ref<Flow>, _ kind: UInt8, _ frame: UnsafePointer<Frame>, _ plan: UnsafePointer<Plan>
+  ) -> UInt64 {
+    let number = 1 << 63 | UInt64(flow.pointee.serial) << 8 | UInt64(kind)
+    return plan.pointee.general == nil ? number : number | UInt64(frame.pointee.channel) << 40
   }
 
   /// One number for what a body holds: length and checksum, or a checksum of our own where the protocol has none.

@@ -19,7 +19,7 @@ extension Tracker {
         figure.pointee.handshake.insert(.requested)
         if direction == .serverToClient { figure.pointee.handshake.insert(.fromServer) }
       }
-      guard let exchange = find(flow.pointee.session, direction, Self.number(of: frame, flow)),
+      guard let exchange = find(flow.pointee.session, direction, Self.number(of: frame, flow, plan)),
         exchange.pointee.connection == flow.pointee.serial
       else { return }
       figure.pointee.handshakeExchange = table.link(of: exchange)
@@ -37,10 +37,12 @@ extension Tracker {
   }
 
   /// The number under which a frame that expects an answer is known.
-  private static func number(of frame: UnsafePointer<Frame>, _ flow: Ref<Flow>) -> UInt64 {
+  private static func number(
+    of frame: UnsafePointer<Frame>, _ flow: Ref<Flow>, _ plan: UnsafePointer<Plan>
+  ) -> UInt64 {
     let kind = frame.pointee.kind
     return kind.pointee.flags.contains(.unnumbered)
-      ? FrameRecord.ownNumber(flow, kind.pointee.index) : frame.pointee.sequence
+      ? FrameRecord.ownNumber(flow, kind.pointee.index, frame, plan) : frame.pointee.sequence
   }
 
   private static func isInTime(_ now: Timestamp, _ begun: Timestamp, _ limit: Nanoseconds) -> Bool {

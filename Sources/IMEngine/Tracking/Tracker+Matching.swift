@@ -81,6 +81,19 @@ extension Tracker {
     tellSettled(new, figures.pointer(flow.pointee.figures).pointee.endpoint)
   }
 
+  /// A message whose number is how many precede it, where the capture does not tell that: its fate is unknown at once.
+  @inline(never)
+  mutating func uncounted(
+    _ record: UnsafePointer<FrameRecord>, _ flow: Ref<Flow>, _ plan: UnsafePointer<Plan>, _ note: inout FrameNote
+  ) {
+    var own = record.pointee
+    // A number that nothing else has.
+    own.sequence = 3 << 62 | UInt64(nextID)
+    withUnsafePointer(to: own) { exchange($0, flow, plan, &note) }
+    guard let new = find(flow.pointee.session, own.direction, own.sequence) else { return }
+    settle(new, role(new), .unknown, flow)
+  }
+
   /// A copy that comes as much later was sent again on purpose.
   private static var retryDistance: Nanoseconds { .seconds(1) }
 
@@ -205,13 +218,22 @@ extension Tracker {
       at: record.pointee.timestamp, types: record.pointee.kind.pointee.answers,
       refuses: record.pointee.facts.contains(.refuses), status: record.pointee.status)
     let inOrder = record.pointee.kind.pointee.flags.contains(.unnumbered)
-    let isCumulative = record.pointee.kind.pointee.flags.contains(.cumulative)
+    let isCumulative =
+      record.pointee.kind.pointee.flags.contains(.cumulative) && !record.pointee.facts.contains(.isSingle)
     if !inOrder { note.ackOf = sequence }
     let reverse = record.pointee.direction.reversed
     let isScoped = plan.pointee.numberLife != .session
-    if isCumulative { answerEarlier(answer, than: sequence, flow, reverse, plan) }
+    if isCumulative {
+      let isMixed = record.pointee.kind.pointee.flags.contains(.cumulativeOnDemand)
+      answerEarlier(answer, than: sequence, flow, reverse, plan, isMixed: isMixed)
+    }
     let newest = find(flow.pointee.session, reverse, sequence)
     var found = newest
+    if isCumulative, plan.pointee.general != nil {
+      // One that says again what was said is no second answer.
+      if let newest, newest.pointee.isAnswered, isHere(newest, flow) { return }
+      guard newest != nil || mayStillCome(flow, reverse) else { return }
+    }
     if let newest, inOrder {
       let isStrict = plan.pointee.general != nil
       found = searchInOrder(
@@ -233,7 +255,23 @@ extension Tracker {
             ? record.pointee.acknowledged : nil))
       return
     }
+    if isCumulative, plan.pointee.general != nil, !exchange.pointee.isAnswered, leavesOpen(exchange, answer, flow) {
+      return
+    }
     self.answer(exchange, answer, on: flow, &note)
+  }
+
+  /// Whether a message of `direction` that an acknowledgment names may still be decoded, because bytes in front of it are missing so far.
+  private func mayStillCome(_ flow: Ref<Flow>, _ direction: Direction) -> Bool {
+    let half = flow.half(flow.pointee.side(direction))
+    return half.pointee.queue != nil || half.pointee.rest != nil
+  }
+
+  /// Joins a frame that is no acknowledgment, as `record` says, to what it acknowledges all the same.
+  @inline(never)
+  mutating func acknowledgeToo(_ record: UnsafePointer<FrameRecord>, _ plan: UnsafePointer<Plan>) {
+    var note = FrameNote()
+    acknowledge(record, flows.pointer(record.pointee.flow), plan, &note)
   }
 
   /// Takes note in an answer's record of the status that its frame gives.
@@ -257,18 +295,30 @@ extension Tracker {
 
   /// Answers what `direction` still has open of the numbers before `sequence`, for an acknowledgment that says so: down to one
   /// that is answered already, or to where none was seen for long.
+  ///
+  /// With `isMixed`, messages are answered one by one, too: then it goes down to where the last such acknowledgment began, or to where
+  /// many are answered.
   @inline(never)
   mutating func answerEarlier(
     _ answer: Answer, than sequence: UInt64, _ flow: Ref<Flow>, _ direction: Direction,
-    _ plan: UnsafePointer<Plan>
+    _ plan: UnsafePointer<Plan>, isMixed: Bool = false
   ) {
     let isScoped = plan.pointee.numberLife != .session
+    let key = OrphanKey(session: flow.pointee.session, direction: direction, sequence: sequence & ~0xffff_ffff)
+    let floor = isMixed ? floors[key] : nil
+    if isMixed {
+      if floors.count >= Self.maximumOrphans, floor == nil { floors.removeAll(keepingCapacity: true) }
+      floors[key] = sequence
+    }
+    var answered = 0
     var missing = 0
     var distance: UInt64 = 0
     var farthest: UInt64 = 0
     while missing < Self.mostMissing, distance < min(Self.farthestEarlier, plan.pointee.counterWrap - 1) {
       distance += 1
-      guard let newest = find(flow.pointee.session, direction, plan.number(before: sequence, by: distance)),
+      let number = plan.number(before: sequence, by: distance)
+      if number == floor { break }
+      guard let newest = findAnswerable(by: answer, flow, direction, number),
         !isForgotten(newest, answer.at)
       else {
         missing += 1
@@ -276,19 +326,50 @@ extension Tracker {
       }
       missing = 0
       guard isAnswer(answer.types, answer.at, newest), !isScoped || isHere(newest, flow) else { continue }
-      if newest.pointee.isAnswered { break }
+      if newest.pointee.isAnswered {
+        answered += 1
+        if !isMixed || answered > Self.mostMissing { break }
+        continue
+      }
+      // What was left open on purpose once ends the search, too.
+      if plan.pointee.general != nil, newest.pointee.flags.contains(.settled), newest.pointee.fate == .unknown { break }
       farthest = distance
     }
     // The oldest first, as they were sent.
     while farthest > 0 {
       let number = plan.number(before: sequence, by: farthest)
       farthest -= 1
-      guard let exchange = find(flow.pointee.session, direction, number), isAnswer(answer.types, answer.at, exchange),
+      guard let exchange = findAnswerable(by: answer, flow, direction, number),
+        isAnswer(answer.types, answer.at, exchange),
         !exchange.pointee.isAnswered, !isScoped || isHere(exchange, flow)
       else { continue }
+      if plan.pointee.general != nil, leavesOpen(exchange, answer, flow) { continue }
       var note = FrameNote()
       self.answer(exchange, answer, on: flow, &note)
     }
+  }
+
+  /// Whether a cumulative answer may not be the one that answered an exchange, because the capture lacks bytes of its direction, among which
+  /// an earlier one may have been: then nobody knows when it was answered.
+  private mutating func leavesOpen(_ exchange: Ref<KeptExchange>, _ answer: Answer, _ flow: Ref<Flow>) -> Bool {
+    let answering = flow.pointee.side(exchange.pointee.direction.reversed)
+    guard let loss = lastLoss(flow, answering, upTo: answer.at), loss > exchange.pointee.firstAt else { return false }
+    if !exchange.pointee.flags.contains(.settled) { settle(exchange, role(exchange), .unknown, flow) }
+    return true
+  }
+
+  /// The newest exchange of a number, or the newest of a type that `answer` is for where there are several.
+  private mutating func findAnswerable(
+    by answer: Answer, _ flow: Ref<Flow>, _ direction: Direction, _ sequence: UInt64
+  ) -> Ref<KeptExchange>? {
+    let newest = find(flow.pointee.session, direction, sequence)
+    var found = newest
+    var steps = 0
+    while let exchange = found, answer.types &>> UInt64(exchange.pointee.kind & 63) & 1 == 0, steps < 4 {
+      found = next(after: exchange)
+      steps += 1
+    }
+    return found ?? newest
   }
 
   /// Whether a frame whose type answers `answers` can answer that exchange at `now`.

@@ -97,8 +97,9 @@ extension Tracker {
     }
     adopted = (table.id(of: exchange), matching.map(\.answer.at))
     let (sequence, direction) = (record.pointee.sequence, exchange.pointee.direction)
+    let isMixed = plan.pointee.general?.pointee.channel.isPresent ?? false
     for orphan in matching where orphan.isCumulative {
-      answerEarlier(orphan.answer, than: sequence, flow, direction, plan)
+      answerEarlier(orphan.answer, than: sequence, flow, direction, plan, isMixed: isMixed)
     }
   }
 }

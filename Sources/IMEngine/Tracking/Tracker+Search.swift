@@ -108,7 +108,9 @@ extension Tracker {
     {
       return nil
     }
-    if doubts == 1, let lost = lastLoss(flow, asking, upTo: now), lost > doubtful.pointee.firstAt { return nil }
+    // Of several, the newest is meant only where nothing says that its sender had received a later one, which is missing.
+    let isAmbiguous = doubts == 1 || isStrict && received.map { $0 != doubtful.pointee.end } ?? false
+    if isAmbiguous, let lost = lastLoss(flow, asking, upTo: now), lost > doubtful.pointee.firstAt { return nil }
     return doubtful
   }
 }

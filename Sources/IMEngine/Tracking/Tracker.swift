@@ -58,6 +58,8 @@ struct Tracker: ~Copyable {
   let totals: UnsafeMutablePointer<KindTotals>
   let totalCount: Int
   var orphans: [OrphanKey: [Orphan]] = [:]
+  /// The last numbers up to which everything was acknowledged, where messages are acknowledged one by one, too; by their upper halves.
+  var floors: [OrphanKey: UInt64] = [:]
   /// Their keys in the order in which they came; some may be gone.
   var orphanOrder = RingQueue<(key: OrphanKey, at: Timestamp)>()
   /// Messages by other numbers than their own, and these numbers in the order in which they came; some may be gone.
@@ -205,6 +207,8 @@ struct Tracker: ~Copyable {
         return
       }
       exchange(record, flow, plan, &note)
+    } else if record.pointee.facts.contains(.isUncounted) {
+      uncounted(record, flow, plan, &note)
     } else if kind.pointee.role == .message {
       oneWay(record, flow, &note)
     } else if kind.pointee.role == .heartbeat, !kind.pointee.flags.contains(.expectsAck) {

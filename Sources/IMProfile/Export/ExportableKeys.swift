@@ -10,7 +10,7 @@ enum ExportableKeys {
     "": [
       "profile", "version", "title", "description", "ports", "place", "framing", "header", "length", "trailer",
       "fields", "checksum", "sequence", "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing",
-      "variable", "heartbeat", "identity", "named", "content",
+      "variable", "heartbeat", "identity", "named", "content", "counters", "preface",
     ],
     "framing": [
       "kind", "delimiter", "escape", "maximum", "records", "begins", "ends", "body", "beat", "lines", "case",
@@ -30,14 +30,18 @@ enum ExportableKeys {
     "header.parts.*": ["when", "at", "length", "session", "body"],
     "header.parts.*.when": field,
     "header.parts.*.session": ["offset", "size"],
-    "trailer": ["length", "counted"],
+    "trailer": ["length", "counted", "bytes"],
+    "preface": ["client", "server"],
+    "preface.client.*": ["bytes", "length", "until", "name"],
+    "preface.server.*": ["bytes", "length", "until", "name"],
+    "counters.*": ["starts", "by", "first", "counts"],
     "header.magic": ["offset", "bytes"],
     "header.version": ["offset", "bytes"],
     "length": field.union(["encoding", "counts", "maximum"]),
     "length.counts": ["from"],
     "fields": [
       "type", "sequence", "time", "encryption", "compression", "session", "checksum", "duplicate", "status",
-      "end-to-end",
+      "end-to-end", "channel",
     ],
     "fields.*": field.union([
       "encrypted-from", "zlib", "encoding", "sensitive", "unique", "closed", "at", "which", "word", "text", "present",
@@ -49,16 +53,19 @@ enum ExportableKeys {
     "types.*": [
       "name", "role", "answered", "numbered", "echo", "in-order", "cumulative", "from", "refuses", "opens-session",
       "names-session", "answers", "flags", "length", "body", "timeout", "accepted", "assigns-identity", "when",
-      "statuses", "copies", "outlives-connection", "also", "number",
+      "statuses", "copies", "outlives-connection", "also", "number", "acknowledges", "plus",
     ],
     "types.*.answered": ["when"],
-    "types.*.answered.when": ["variable"],
+    "types.*.answered.when": ["variable", "counter"],
+    "types.*.numbered": ["counter"],
+    "types.*.cumulative": ["when"],
+    "types.*.acknowledges": ["types", "cumulative", "plus"],
     "types.*.flags": ["mask", "value"],
     "types.*.body.*": [
       "skip", "load", "text", "string", "bytes", "expect", "tlv", "each", "unless", "when", "optional", "at", "json",
     ],
     "types.*.body.*.at": ["path", "into"],
-    "types.*.body.*.load": ["size", "into", "order", "encoding", "mask"],
+    "types.*.body.*.load": ["size", "into", "order", "encoding", "mask", "shift"],
     "types.*.body.*.text": ["size", "into", "minimum"],
     "types.*.body.*.tlv": ["size"],
     "types.*.body.*.each": ["size", "into"],
@@ -82,7 +89,8 @@ enum ExportableKeys {
   ]
   /// Mappings whose keys are the profile's own.
   private static let open: Set<String> = [
-    "types", "tlv.tags", "framing.escape.replaces", "status.names", "status.other-names", "types.*.statuses",
+    "types", "counters", "tlv.tags", "framing.escape.replaces", "status.names", "status.other-names",
+    "types.*.statuses",
     "fields.*.text", "types.*.body.*.json",
   ]
 
@@ -108,7 +116,7 @@ enum ExportableKeys {
         throw key.error("'\(name)' cannot be exported so far")
       }
       // What a step or a field is called does not matter, only that it is one.
-      let part = path == "types" || path == "fields" || path == "tlv.tags" ? "*" : name
+      let part = ["types", "fields", "tlv.tags", "counters"].contains(path) ? "*" : name
       try check(value, path: path.isEmpty ? part : "\(path).\(part)", variable: variable)
     }
   }

@@ -55,13 +55,30 @@ extension MarkdownPage {
         "An acknowledgment with a body of \(draft.plan.ackBodyCount) bytes names it there, \(draft.plan.ackBody.byteCount) bytes at"
           + " offset \(draft.plan.ackBody.offset); any other by its own number.")
     }
-    if draft.plan.ackPlus > 0 {
+    if draft.plan.ackPlus > 0, draft.plan.ackPlus != .max {
       lines.append("The number in an acknowledgment is that of its message plus \(draft.plan.ackPlus).")
     }
-    let cumulative = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.cumulative) }
+    let cumulative = draft.kinds.indices.filter {
+      draft.kinds[$0].flags.contains(.cumulative) && !draft.kinds[$0].flags.contains(.cumulativeOnDemand)
+    }
     if !cumulative.isEmpty {
       let names = cumulative.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
       lines.append("Answer everything up to their number: \(names).")
+    }
+    let onDemand = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.cumulativeOnDemand) }
+    if !onDemand.isEmpty {
+      let names = onDemand.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
+      lines.append("Answer everything up to their number, or that number alone, as their bits say: \(names).")
+    }
+    let beside = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.acknowledgesToo) }
+    if !beside.isEmpty {
+      let names = beside.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
+      lines.append("Acknowledge beside what they say: \(names).")
+    }
+    let counted = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.counted) }
+    if !counted.isEmpty {
+      let names = counted.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
+      lines.append("Have no number on the wire, and the one that counting gives them: \(names).")
     }
     if !inOrder.isEmpty {
       let names = inOrder.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")

@@ -1,0 +1,106 @@
+import IMContent
+import IMEngine
+import IMYAML
+
+/// Numbers that are not on the wire, acknowledgments beside a message, and what precedes the first frame.
+extension ProfileCompiler {
+  /// What the number of this type of acknowledgment is more than its message's.
+  mutating func plus(_ reader: YAMLReader) throws(ProfileError) {
+    guard content != nil else { throw reader.error("'plus' of one type needs a profile of several parts or contents") }
+    while draft.extras.count <= draft.kinds.count { draft.extras.append(KindExtra()) }
+    draft.extras[draft.kinds.count].plus = UInt64(
+      try reader.number(1...Int(min(draft.plan.counterWrap - 1, 1 << 32))))
+    if draft.plan.ackPlus == 0 { draft.plan.ackPlus = .max }
+  }
+
+  /// What a frame acknowledges that is no acknowledgment.
+  mutating func acknowledges(_ reader: YAMLReader, _ kind: inout FrameKind) throws(ProfileError) {
+    try reader.allow("types", "cumulative", "plus")
+    guard content != nil, kind.role != .acknowledgment else {
+      throw reader.error("'acknowledges' is for types of other roles; an acknowledgment has 'answers'")
+    }
+    for type in try reader.required("types").elements() {
+      let name = try type.text()
+      guard let index = typeNames.firstIndex(of: name) else { throw type.error("there is no type '\(name)'") }
+      kind.answers |= 1 << UInt64(index)
+    }
+    kind.flags.insert(.acknowledgesToo)
+    if try reader.optional("cumulative")?.flag() ?? false { kind.flags.insert(.cumulative) }
+    if let plus = try reader.optional("plus") { try self.plus(plus) }
+  }
+
+  /// The counter of frames that have no number on the wire.
+  mutating func counters(_ reader: YAMLReader, _ content: inout ContentDraft) throws(ProfileError) {
+    let entries = try reader.entries()
+    guard entries.count == 1 else { throw reader.error("a profile has one counter") }
+    let counter = entries[0].1
+    try counter.allow("starts", "by", "first", "counts")
+    if let by = try counter.optional("by") {
+      guard try by.text() == "channel", content.plan.channel.isPresent else {
+        throw by.error("a counter is 'by: channel', where 'fields' has a channel")
+      }
+    }
+    content.plan.hasCounter = true
+    content.plan.counterFirst = UInt32(try counter.optional("first")?.number(0...1) ?? 1)
+    for type in try counter.required("starts").elements() {
+      draft.kinds[try index(type)].flags.insert(.startsCounter)
+    }
+    for type in try counter.required("counts").elements() {
+      let index = try index(type)
+      if draft.kinds[index].flags.contains(.counted) {
+        content.plan.countedTypes |= 1 << UInt64(index)
+      } else {
+        draft.kinds[index].flags.insert(.countedOnly)
+      }
+    }
+    for (i, kind) in draft.kinds.enumerated()
+    where kind.flags.contains(.counted) && content.plan.countedTypes >> UInt64(i) & 1 == 0 {
+      throw try counter.required("counts").error("'\(typeNames[i])' is numbered by the counter, and not counted by it")
+    }
+  }
+
+  private func index(_ reader: YAMLReader) throws(ProfileError) -> Int {
+    let name = try reader.text()
+    guard let index = typeNames.firstIndex(of: name), draft.kinds.indices.contains(index) else {
+      throw reader.error("there is no type '\(name)'\(Self.nearest(name, typeNames))")
+    }
+    return index
+  }
+
+  /// Bytes that are once at the beginning of a side.
+  mutating func preface(_ reader: YAMLReader, _ content: inout ContentDraft) throws(ProfileError) {
+    try reader.allow("client", "server")
+    guard draft.plan.framing.kind != .message else { throw reader.error("messages of WebSocket have no preface") }
+    for (key, isFromServer) in [("client", false), ("server", true)] {
+      for each in try reader.optional(key)?.elements() ?? [] {
+        try each.allow("bytes", "length", "until", "name")
+        guard content.plan.prefaceCount < 4 else { throw each.error("there are at most 4 prefaces") }
+        var preface = Preface()
+        let match = try each.required("bytes").bytes(1...8)
+        preface.match = match.reduce(0) { $0 << 8 | UInt64($1) }
+        preface.matchCount = UInt8(match.count)
+        preface.isFromServer = isFromServer
+        preface.count = UInt16(match.count)
+        if let until = try each.optional("until") {
+          preface.until = try until.bytes(1...1)[0]
+          preface.count = 0
+        } else if let length = try each.optional("length") {
+          preface.count = UInt16(try length.number(match.count...4_096))
+        }
+        let name = try self.name(each.required("name"))
+        guard !typeNames.contains(name) else { throw each.error("the name '\(name)' is taken") }
+        guard draft.kinds.count < 62 else { throw each.error("there is no room for another type") }
+        preface.index = UInt8(draft.kinds.count)
+        var kind = FrameKind()
+        kind.value = Preface.type(draft.kinds.count)
+        kind.role = .control
+        kind.flags = [.noTLV]
+        draft.kinds.append(kind)
+        draft.kindLines.append(each.line)
+        typeNames.append(name)
+        content.plan.prefaces[Int(content.plan.prefaceCount)] = preface
+        content.plan.prefaceCount += 1
+      }
+    }
+  }
+}
