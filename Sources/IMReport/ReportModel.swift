@@ -277,6 +277,8 @@ package struct ConnectionRow: Sendable {
   package var retransmissions: UInt64?
   /// Its trouble; 0 for none.
   package var score: UInt64 = 0
+  /// What `imdump streams` lists of it; `nil` while it is not over on a page that is live.
+  package var listed: ListedConnection?
 
   /// A row without counts.
   package init(

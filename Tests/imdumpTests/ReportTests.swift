@@ -114,6 +114,17 @@ import Testing
     #expect((sum("trouble-rows", "lost") ?? 0) == lost)
     #expect((sum("connection-rows", "lost") ?? 0) == lost)
     #expect((sum("connection-rows", "messages") ?? 0) == (Self.value(stats, "total.messages.units") ?? 0))
+    // The table of connections is that of `imdump streams`.
+    let streams = try Command.run(["streams", "--format", "csv", Samples.path(sample)]).output.split(separator: "\n")
+      .map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+    for (column, name) in [
+      ("bytes c2s", "c2s.bytes"), ("bytes s2c", "s2c.bytes"), ("packets c2s", "c2s.packets"),
+      ("packets s2c", "s2c.packets"), ("gaps", "gaps"), ("rejected", "rejected"), ("retrans", "retransmissions"),
+    ] {
+      let place = try #require(streams.first?.firstIndex(of: name))
+      let all = streams.dropFirst().reduce(0.0) { $0 + (Double($1[place]) ?? 0) }
+      #expect((sum("connection-rows", column) ?? 0) == all, "\(column)")
+    }
     // Pings of WebSocket have no intervals here, and stats has all of them.
     if let intervals = sum("beat-rows", "intervals") {
       let sent = try Self.lines([

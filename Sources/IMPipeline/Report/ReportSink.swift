@@ -208,6 +208,7 @@ extension ConnectionRow {
       length: max(0, end.nanoseconds(since: report.firstSeen) / 1_000))
     gapBytes = report.gapBytes
     retransmissions = UInt64(report.retransmissions)
+    listed = ListedConnection(report)
   }
 }
 

@@ -1,4 +1,5 @@
 import IMEngine
+import IMMetrics
 import IMOutput
 import IMWire
 
@@ -61,32 +62,45 @@ enum ConnectionSection {
     }
     let writer = TableWriter(
       [
-        .init(name: "#", isNumber: true), .init(name: "client", isNumber: false),
-        .init(name: "server", isNumber: false),
+        .init(name: "#", isNumber: true), .init(name: "start (\(model.zoneText))", isNumber: false),
+        .init(name: "length", isNumber: true), .init(name: "client", isNumber: false),
+        .init(name: "server", isNumber: false), .init(name: "protocol", isNumber: false),
         .init(name: "session", isNumber: false), .init(name: "messages", isNumber: true),
-        .init(name: "lost", isNumber: true),
+        .init(name: "lost", isNumber: true), .init(name: "rejected", isNumber: true),
         .init(name: "unknown", isNumber: true), .init(name: "retries", isNumber: true),
-        .init(name: "beats missed", isNumber: true),
-        .init(name: "gap bytes", isNumber: true), .init(name: "TCP retrans.", isNumber: true),
-        .init(name: "from (\(model.zoneText))", isNumber: false), .init(name: "length", isNumber: true),
-        .init(name: "end", isNumber: false),
-        .init(name: "profile", isNumber: false),
+        .init(name: "heartbeats lost", isNumber: true),
+      ] + Self.transport.map { .init(name: $0, isNumber: true) } + [
+        .init(name: "missing", isNumber: true), .init(name: "retrans", isNumber: true),
+        .init(name: "end", isNumber: false), .init(name: "remarks", isNumber: false),
       ], isSortable: true, isFiltered: true)
     writer.begin("connection-rows", caption: "Connections, those with the most trouble first", &page)
+    // The profile's name is known to the row; the cells that are taken from here need none.
+    let cells = ConnectionCells(profiles: [], zone: model.zone)
     for row in model.connections {
       let isDecoded = row.profile != nil
+      func listed(_ title: String) -> TableWriter.Cell {
+        let text = row.listed.flatMap { cells.text(title, of: $0) } ?? "–"
+        return .number(text == "-" ? "–" : text, Double(text))
+      }
       writer.row(
         [
           ladders.contains(row.serial)
             ? .link("\(row.serial)", anchor: "ladder-\(row.serial)") : .number("\(row.serial)", Double(row.serial)),
-          .text(row.client), .text(row.server), .text(row.session ?? "–"),
-          .count(isDecoded ? row.messages : nil), .count(isDecoded ? row.lost : nil),
-          .count(isDecoded ? row.unknown : nil),
-          .count(isDecoded ? row.retries : nil), .count(row.missed), .count(row.gapBytes), .count(row.retransmissions),
-          .text(Words.moment(row.firstSeen, near: begin, model.zone)), .length(row.length), .text(row.state),
-          .text(row.profile ?? "–"),
+          .text(Words.moment(row.firstSeen, near: begin, model.zone)), .length(row.length),
+          .text(row.client), .text(row.server), .text(row.profile ?? "–"), .text(row.session ?? "–"),
+          .count(isDecoded ? row.messages : nil), .count(isDecoded ? row.lost : nil), listed("rejected"),
+          .count(isDecoded ? row.unknown : nil), .count(isDecoded ? row.retries : nil), .count(row.missed),
+        ] + Self.transport.map(listed) + [
+          .count(row.gapBytes), .count(row.retransmissions),
+          .text(row.listed.flatMap { cells.text("end", of: $0) } ?? row.state),
+          .text(row.listed.flatMap { cells.text("remarks", of: $0) } ?? ""),
         ], anchor: "c\(row.serial)", &page)
     }
     writer.end(&page)
   }
+
+  /// The columns of TCP, as `imdump streams` has them.
+  private static let transport = [
+    "bytes c2s", "bytes s2c", "packets c2s", "packets s2c", "handshake ms", "ACK ms c2s", "ACK ms s2c", "gaps",
+  ]
 }

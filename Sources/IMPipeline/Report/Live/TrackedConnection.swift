@@ -1,5 +1,6 @@
 import IMEngine
 import IMOutput
+import IMMetrics
 import IMReport
 import IMWire
 
@@ -105,6 +106,7 @@ struct TrackedConnection {
     row.gapBytes = gapBytes
     row.retransmissions = end.map { UInt64($0.retransmissions) }
     row.score = score
+    row.listed = end.map { ListedConnection($0) }
     return row
   }
 
