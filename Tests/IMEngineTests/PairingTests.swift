@@ -227,7 +227,7 @@ import Testing
     let run = Run(talk.packets, plans: [plan])
     #expect(run.heard.finished.count == 16 - missing.count { $0 < 0 })
     for exchange in run.heard.finished {
-      let number = Int((exchange.firstAt.milliseconds - Scene.ms(10).milliseconds) / 10)
+      let number = Int((exchange.firstAt.microseconds - Scene.ms(10).microseconds) / 10_000)
       if missing.contains(number) {
         #expect(exchange.fate == .unknown, "\(number)")
       } else {
