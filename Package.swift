@@ -53,7 +53,7 @@ let offered: [Product] =
         "IMRedaction",
         "IMFilter",
         "IMOwners", "IMTerminal", "IMBrowser", "IMStore",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMPipeline", "IMCommandLine", "IMEndpoint",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMPipeline", "IMCommandLine", "IMEndpoint",
       ])
   ] : []
 

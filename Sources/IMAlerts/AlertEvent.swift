@@ -20,8 +20,8 @@ package struct AlertEvent: Sendable {
   package enum Ending: Sendable {
     /// Its connection is over.
     case connection
-    /// The capture has ended: nobody looks any more.
-    case capture
+    /// The run has ended, and no rule is evaluated any more.
+    case run
   }
 
   /// What the rule says.

@@ -213,7 +213,7 @@ extension AlertMonitor {
     }
   }
 
-  /// Resolves what fires, because nobody looks any more: a live capture has ended. After `finish`.
+  /// Resolves the alerts that fire, because a live run has ended and evaluates no rule any more. Call it after `finish`.
   package func end() {
     for index in watches.indices {
       for series in watches[index].series.values.sorted(by: { $0.number < $1.number }) where series.state.isFiring {
@@ -223,7 +223,7 @@ extension AlertMonitor {
         figures.resolved += 1
         guard !series.isMuted else { continue }
         var event = event(index, series, .resolved, reading, at: now, since: since)
-        event.ending = .capture
+        event.ending = .run
         tell(event)
       }
     }

@@ -15,14 +15,13 @@ package enum MessageLog: Equatable, Sendable {
 
   /// Reads `off`, `errors`, `sample=1/N` or `all`; `nil` for anything else.
   package init?(_ text: String) {
-    switch text {
-    case "off": self = .off
-    case "errors": self = .errors
-    case "all": self = .all
-    default:
-      let prefix = "sample=1/"
-      guard text.hasPrefix(prefix), let n = UInt32(text.dropFirst(prefix.count)), n > 0 else { return nil }
-      self = n == 1 ? .all : .sample(n)
+    // The other words are those that choose spans.
+    switch (text, OTLPSpans(text)) {
+    case ("off", _): self = .off
+    case (_, .errors?): self = .errors
+    case (_, .sample(let n)?): self = .sample(n)
+    case (_, .all?): self = .all
+    case (_, nil): return nil
     }
   }
 }

@@ -190,34 +190,43 @@ extension ECSWriter {
     pen.byte(UInt8(ascii: "}"))
     if let logged { add(logged[.document], room, &pen, &lines) }
     if !isLean {
-      // `data seq 7 10.0.0.5:52344 > 203.0.113.9:8080 acked 84.211 ms after 1 copy`.
       pen.literal(",\"message\":\"")
-      pen.piece(form.pointee.name(exchange.kind))
-      if isNumbered {
-        pen.literal(" seq ")
-        pen.number(exchange.sequence)
-      }
-      pen.byte(UInt8(ascii: " "))
-      pen.part(texts[way == 0 ? .clientKey : .serverKey])
-      pen.literal(" > ")
-      pen.part(texts[way == 0 ? .serverKey : .clientKey])
-      pen.piece(fateNames[fate])
-      if let latency {
-        pen.byte(UInt8(ascii: " "))
-        pen.thousandths(latency)
-        pen.literal(" ms")
-      }
-      pen.literal(" after ")
-      pen.number(copies)
-      if copies == 1 { pen.literal(" copy\"") } else { pen.literal(" copies\"") }
+      sentence(exchange, form, texts, way, &pen)
+      pen.byte(UInt8(ascii: "\""))
     }
     lines.writer.take(pen)
     return lines.end()
   }
 
+  /// What became of a message, in words: `data seq 7 10.0.0.5:52344 > 203.0.113.9:8080 acked 84.211 ms after 1 copy`. Takes room
+  /// for `texts`, the form's longest name and 128 bytes.
+  @inline(__always)
+  func sentence(
+    _ exchange: Exchange, _ form: UnsafePointer<MessageForm>, _ texts: MessageTexts, _ way: Int, _ pen: inout Pen
+  ) {
+    pen.piece(form.pointee.name(exchange.kind))
+    if exchange.sequence < Self.ownNumbers {
+      pen.literal(" seq ")
+      pen.number(exchange.sequence)
+    }
+    pen.byte(UInt8(ascii: " "))
+    pen.part(texts[way == 0 ? .clientKey : .serverKey])
+    pen.literal(" > ")
+    pen.part(texts[way == 0 ? .serverKey : .clientKey])
+    pen.piece(fateNames[Int(exchange.fate.rawValue)])
+    if let latency = exchange.latency?.microseconds {
+      pen.byte(UInt8(ascii: " "))
+      pen.thousandths(latency)
+      pen.literal(" ms")
+    }
+    pen.literal(" after ")
+    pen.number(UInt64(exchange.copies))
+    if exchange.copies == 1 { pen.literal(" copy") } else { pen.literal(" copies") }
+  }
+
   /// The exchange's number in the run makes the id, since numbers on the wire are used again.
   @inline(__always)
-  private func identity(_ exchange: Exchange, _ texts: MessageTexts, _ way: Int, _ pen: inout Pen) {
+  func identity(_ exchange: Exchange, _ texts: MessageTexts, _ way: Int, _ pen: inout Pen) {
     pen.part(texts[.id])
     if way == 0 { pen.literal("-c2s-") } else { pen.literal("-s2c-") }
     pen.number(UInt64(exchange.id))

@@ -277,13 +277,18 @@ final class ECSWriter {
   func eventID(_ serial: UInt32, _ kind: StaticString, _ number: UInt32?, _ lines: inout JSONLines) {
     lines.key("id")
     lines.writer.byte(UInt8(ascii: "\""))
-    lines.writer.raw(run.bytes)
-    lines.writer.byte(UInt8(ascii: "-"))
-    lines.writer.number(serial)
-    lines.writer.byte(UInt8(ascii: "-"))
-    lines.writer.literal(kind)
-    if let number { lines.writer.number(number) }
+    eventID(serial, kind, number, &lines.writer)
     lines.writer.byte(UInt8(ascii: "\""))
+  }
+
+  /// The same without its key and quotes.
+  func eventID(_ serial: UInt32, _ kind: StaticString, _ number: UInt32?, _ out: inout ByteWriter) {
+    out.raw(run.bytes)
+    out.byte(UInt8(ascii: "-"))
+    out.number(serial)
+    out.byte(UInt8(ascii: "-"))
+    out.literal(kind)
+    if let number { out.number(number) }
   }
 
   /// `imdump.app_session`, when the session has a name.

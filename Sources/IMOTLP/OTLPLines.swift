@@ -12,6 +12,7 @@ package final class OTLPLines {
   }
 
   /// By signal.
+  // SAFETY: initialized by `init` for every signal, deinitialized by `deinit`, and never handed out.
   private let buffers: UnsafeMutablePointer<Buffer>
   private let heads: [Piece]
   private let tail = Piece("]}]}]}\n")

@@ -122,7 +122,7 @@ final class Alerts: Companion {
   /// The last evaluation.
   func finish(_ driver: Driver) {
     monitor.finish(at: driver.engine.totals.lastAt)
-    // What fires when nobody looks any more would fire for ever at whoever is told of its end.
+    // No later run would resolve an alert of this one.
     if isLive { monitor.end() }
     evidence?.write()
   }
@@ -142,7 +142,7 @@ final class Alerts: Companion {
     }
     if let refused = evidence?.refused, refused > 0 {
       complain(
-        "\(count(UInt64(refused), "alert")) without evidence: the folder has what --evidence-max lets it; move captures away"
+        "\(count(UInt64(refused), "alert")) without evidence: captures in the folder have reached --evidence-max; move some away"
       )
     }
     if figures.suppressed > 0 { complain("\(count(figures.suppressed, "alert")) not told: a rule tells 100 a minute") }

@@ -104,8 +104,8 @@ final class Documents: Companion {
       }
     }
     let sink = ECSSink(
-      context: context, plans: run.plans, options: ecs, flush: { write(LogSeries($0), $1) },
-      flushOTLP: { write(LogSeries($0), $1) })
+      context: context, plans: run.plans, options: ecs, flush: { write(.dataset($0), $1) },
+      flushOTLP: { write(.signal($0), $1) })
     self.sink = sink
     chooser =
       options.filter != nil || !options.choice.isEmpty

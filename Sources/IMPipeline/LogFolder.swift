@@ -14,28 +14,25 @@ package enum LogFormat: String, CaseIterable, Sendable {
   case otlp
 }
 
-/// What stands in one file after another: a dataset, or a signal of OpenTelemetry.
-enum LogSeries: Int, CaseIterable, Sendable {
-  case message, connection, weird, alert, summary, capture, comparison
-  case logs, metrics, traces
+/// What the files of one name hold, one after another: a dataset, or a signal of OpenTelemetry.
+enum LogSeries: CaseIterable, Sendable {
+  case dataset(ECSDataset), signal(OTLPSignal)
 
-  /// The files of a dataset.
-  init(_ dataset: ECSDataset) { self = LogSeries(rawValue: dataset.rawValue) ?? .message }
+  static let allCases = ECSDataset.allCases.map(Self.dataset) + OTLPSignal.allCases.map(Self.signal)
 
-  /// The files of a signal.
-  init(_ signal: OTLPSignal) {
-    switch signal {
-    case .logs: self = .logs
-    case .metrics: self = .metrics
-    case .traces: self = .traces
+  /// Its place in `allCases`.
+  var index: Int {
+    switch self {
+    case .dataset(let dataset): dataset.rawValue
+    case .signal(let signal): ECSDataset.allCases.count + signal.rawValue
     }
   }
 
   /// The beginning of the files' names.
   var name: String {
     switch self {
-    case .message, .connection, .weird, .alert, .summary, .capture, .comparison: "imdump.\(self)"
-    case .logs, .metrics, .traces: "imdump.otlp-\(self)"
+    case .dataset(let dataset): dataset.name
+    case .signal(let signal): "imdump.otlp-\(signal.name)"
     }
   }
 }
@@ -77,7 +74,7 @@ final class LogFolder {
   private let handle: Int32
   private let isMade: Bool
   private var opener: FileOpener?
-  /// By dataset.
+  /// By `LogSeries.index`.
   private var series = [Series](repeating: Series(), count: LogSeries.allCases.count)
   /// Gives the first line of a file.
   var firstLine: (String) -> String? = { _ in nil }
@@ -135,11 +132,11 @@ final class LogFolder {
   func write(_ dataset: LogSeries, _ lines: UnsafeRawBufferPointer) {
     var rest = lines[...]
     repeat {
-      guard let file = series[dataset.rawValue].file ?? open(dataset) else {
+      guard let file = series[dataset.index].file ?? open(dataset) else {
         losses.dropped += LogFile.count(rest)
         return
       }
-      let room = part(of: rest, file, series[dataset.rawValue].headCount)
+      let room = part(of: rest, file, series[dataset.index].headCount)
       let bytes = UnsafeRawBufferPointer(rebasing: rest[rest.startIndex..<rest.startIndex + room])
       rest = rest[(rest.startIndex + room)...]
       note(file.append(bytes), dataset)
@@ -173,9 +170,9 @@ final class LogFolder {
 
   /// Makes the next file of a dataset; nil where that cannot be.
   private func open(_ dataset: LogSeries) -> LogFile? {
-    let number = series[dataset.rawValue].number + 1
+    let number = series[dataset.index].number + 1
     let name = name(dataset, number)
-    let descriptor = opener?.ask(.replace, format: dataset.rawValue, number, at: 0) ?? imdump_replace_file(handle, name)
+    let descriptor = opener?.ask(.replace, format: dataset.index, number, at: 0) ?? imdump_replace_file(handle, name)
     guard descriptor >= 0 else {
       fail(name, openingError(-descriptor, isAsked: opener != nil))
       return nil
@@ -190,20 +187,20 @@ final class LogFolder {
       remove(dataset, number)
       return nil
     }
-    series[dataset.rawValue] = Series(file: file, number: number, headCount: file.byteCount)
+    series[dataset.index] = Series(file: file, number: number, headCount: file.byteCount)
     if let count = options.fileCount, number > count { remove(dataset, number - count) }
     return file
   }
 
   private func close(_ dataset: LogSeries) {
-    guard let file = series[dataset.rawValue].file else { return }
+    guard let file = series[dataset.index].file else { return }
     note(file.close(), dataset)
-    series[dataset.rawValue].file = nil
+    series[dataset.index].file = nil
   }
 
   private func remove(_ dataset: LogSeries, _ number: Int) {
     if let opener {
-      _ = opener.ask(.remove, format: dataset.rawValue, number, at: 0)
+      _ = opener.ask(.remove, format: dataset.index, number, at: 0)
     } else {
       _ = imdump_remove_file(handle, name(dataset, number))
     }
@@ -213,7 +210,7 @@ final class LogFolder {
 
   private func note(_ outcome: LogFile.Outcome, _ dataset: LogSeries) {
     losses.dropped += outcome.dropped
-    if outcome.errno != 0 { fail(name(dataset, series[dataset.rawValue].number), systemText(outcome.errno)) }
+    if outcome.errno != 0 { fail(name(dataset, series[dataset.index].number), systemText(outcome.errno)) }
   }
 
   /// Counts a failure, and tells the first one.

@@ -204,8 +204,7 @@ package struct CurlResponse: Equatable, Sendable {
     }
   }
 
-  /// What to do about it where the server is a receiver of OTLP: what it says of records is final, unless it says that it can
-  /// be tried again.
+  /// The same where the server is a receiver of OTLP: an answer about records is final, unless its status asks for another try.
   package var telemetryVerdict: Verdict {
     switch status {
     case 200..<300: return exitStatus == 0 ? .done : .later("the answer broke off (curl: \(exitStatus))")

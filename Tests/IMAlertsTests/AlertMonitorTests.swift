@@ -84,7 +84,7 @@ import Testing
       })
     #expect(silent.figures.fired == silent.figures.resolved && silent.figures.fired > 0)
     let (first, end) = (try #require(silent.events.first), try #require(silent.events.last))
-    #expect(end.state == .resolved && end.ending == .capture)
+    #expect(end.state == .resolved && end.ending == .run)
     #expect(end.id == first.id && end.since == first.since && end.at >= first.at)
   }
 

@@ -15,7 +15,9 @@ import Testing
     func queue(_ limit: Int) -> LogQueue {
       LogQueue(limit: limit) { dataset, lines in
         self.gate.wait()
-        self.written.withLock { $0.append(dataset.map { "\($0):" + String(decoding: lines, as: UTF8.self) } ?? "turn") }
+        self.written.withLock {
+          $0.append(dataset.map { "\($0.name):" + String(decoding: lines, as: UTF8.self) } ?? "turn")
+        }
         return LogFolder.Losses()
       }
     }
@@ -23,7 +25,7 @@ import Testing
     func open() { for _ in 0..<1_000 { gate.signal() } }
   }
 
-  private func write(_ text: String, _ queue: LogQueue, _ dataset: LogSeries = .message) -> Bool {
+  private func write(_ text: String, _ queue: LogQueue, _ dataset: LogSeries = .dataset(.message)) -> Bool {
     var text = text
     return text.withUTF8 { queue.write(dataset, UnsafeRawBufferPointer($0)) }
   }
@@ -32,12 +34,13 @@ import Testing
     let disk = Disk()
     let queue = disk.queue(1_000)
     #expect(write("a\n", queue))
-    #expect(write("b\n", queue, .connection))
+    #expect(write("b\n", queue, .dataset(.connection)))
     queue.turn()
     #expect(write("c\n", queue))
     disk.open()
     queue.finish(within: 60)
-    #expect(disk.written.withLock { $0 } == ["message:a\n", "connection:b\n", "turn", "message:c\n"])
+    #expect(
+      disk.written.withLock { $0 } == ["imdump.message:a\n", "imdump.connection:b\n", "turn", "imdump.message:c\n"])
     #expect(queue.losses.dropped == 0)
     #expect(queue.losses.failed == 0)
   }
@@ -52,7 +55,7 @@ import Testing
     #expect(queue.losses.failed == 1)
     disk.open()
     queue.finish(within: 60)
-    #expect(disk.written.withLock { $0 } == ["message:12345678\n"])
+    #expect(disk.written.withLock { $0 } == ["imdump.message:12345678\n"])
   }
 
   @Test func aDiskThatHangsEndsTheWait() {

@@ -29,6 +29,7 @@ import Testing
     Case(sample: "tjp-weak-network.pcap", profile: "tjp", lines: tjp),
     Case(sample: "tjp-racing.pcap", profile: "tjp", lines: tjp),
     Case(sample: "tjp-damage.pcap", profile: "tjp", lines: tjp),
+    Case(sample: "tjp-nat.pcap", profile: "tjp", lines: tjp),
     Case(sample: "tjp-ipv6-vlan.pcapng", profile: "tjp", lines: tjp),
     Case(sample: "tjp-article-chat.pcap", profile: "tjp-article", lines: tjp),
     Case(

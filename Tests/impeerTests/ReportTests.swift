@@ -86,6 +86,13 @@ import Testing
       }
       let alerts = client.filter { $0["rule"] != nil }
       #expect(!alerts.isEmpty && alerts.allSatisfy { Self.value($0, "rule.id") as? String == "slow" })
+      // What fired is resolved when the run ends.
+      func told(_ state: String) -> Set<String> {
+        Set(
+          alerts.filter { Self.value($0, "imdump.alert.state") as? String == state }
+            .compactMap { Self.value($0, "imdump.alert.id") as? String })
+      }
+      #expect(!told("firing").isEmpty && told("firing") == told("resolved"))
       for document in client {
         #expect(Self.value(document, "observer.product") as? String == "impeer")
         #expect(Self.value(document, "observer.name") as? String == "lab")

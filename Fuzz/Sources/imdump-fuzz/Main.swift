@@ -16,7 +16,7 @@ struct Target: Sendable {
 let targets: [Target] =
   captureTargets + engineTargets + partTargets + yamlTargets + inferenceTargets + servingTargets + commandLineTargets
   + endpointTargets
-  + storeTargets + tlsTargets + contentTargets
+  + storeTargets + tlsTargets + contentTargets + shippingTargets
 
 /// The one that this process runs. Written once, before the first input.
 nonisolated(unsafe) private var current: Target?

@@ -72,6 +72,14 @@ func writeSeeds(from samples: String, to folder: String) {
       seed("tunnels", [0, kind, UInt8(content.count >> 8 & 7), UInt8(content.count & 255)] + content)
     }
   }
+  for line in [
+    #"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano":"1","traceId":"0a","flags":1}]}]}]}"#,
+    #"{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"a","sum":{"dataPoints":[{"asInt":"-1"}]}}]}]}]}"#,
+    #"{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"exponentialHistogram":{"dataPoints":[{"sum":0.5,"positive":{"offset":-7,"bucketCounts":["1"]}}]}}]}]}]}"#,
+    #"{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"a","status":{"code":2}}]}]}]}"#,
+  ] { seed("otlp-lines", Array(line.utf8) + [10] + Array(line.utf8)) }
+  seed("otlp-answer", [0x0a, 0x07, 0x08, 0xac, 0x02, 0x12, 0x02, 0x6e, 0x6f])
+  seed("otlp-answer", Array(#"{"partialSuccess":{"rejectedSpans":"7","errorMessage":"why"}}"#.utf8))
   // Each suite with its hellos and without: records, gaps, KeyUpdates, keys in between.
   for suite: UInt8 in 0..<8 {
     for start: UInt8 in [0, 1, 2, 14, 30] {

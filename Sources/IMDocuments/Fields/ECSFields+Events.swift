@@ -50,7 +50,7 @@ extension ECSFields {
       values: ["opened", "closed", "reset", "refused", "timed_out"]),
     ECSField(
       "imdump.heartbeat.outcome", .keyword, [], "OpenTelemetry: what became of heartbeats",
-      values: ["answered", "missed", "unknown"]),
+      values: ["answered", "missed", "unknown", "unacknowledged"]),
     ECSField(
       "imdump.capture.outcome", .keyword, [], "OpenTelemetry: where the capture's packets went",
       values: ["received", "dropped_by_kernel", "dropped_by_interface", "processed"]),

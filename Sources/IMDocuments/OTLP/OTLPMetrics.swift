@@ -4,8 +4,8 @@ import IMOTLP
 import IMOutput
 import IMWire
 
-/// What the points of a run are made of beside the counts of `PeriodMetrics`: the buckets of round trips, and what cumulative
-/// points have told of each server.
+/// What the points of a run need beside the counts of `PeriodMetrics`: the buckets of round trips, and the totals of each server
+/// for cumulative points.
 struct OTLPMetrics {
   /// The sums, in the order in which a request has them.
   enum Sum: Int, CaseIterable {
@@ -44,8 +44,8 @@ struct OTLPMetrics {
   struct Server {
     /// By direction.
     var trips: InlineArray<2, Trips> = [Trips(), Trips()]
-    /// What cumulative points have told, by place in `series`.
-    var told: [UInt64] = []
+    /// Totals of cumulative points, by place in `series`.
+    var totals: [UInt64] = []
   }
 
   let temporality: OTLPTemporality
@@ -130,6 +130,7 @@ struct OTLPMetrics {
     heartbeat("answered") { $0.answered }
     heartbeat("missed") { $0.missed }
     heartbeat("unknown") { $0.unknown }
+    heartbeat("unacknowledged") { $0.unacknowledged }
     return all
   }()
 }

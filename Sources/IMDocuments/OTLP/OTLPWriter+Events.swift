@@ -17,7 +17,7 @@ extension OTLPWriter {
       out.text(profile?.name ?? "tcp")
       out.literal(": ")
       out.literal(ECSWriter.sentence(issue.kind))
-      attributes(.weird, &out) { identity(info.serial, "w", admission.number, &$0) }
+      attributes(.weird, &out) { ecs.eventID(info.serial, "w", admission.number, &$0) }
       ecs.common(info, info.plan, session: record.pointee.session, &out)
       out.attribute("error.type", text: issue.kind.name)
       out.attribute("imdump.weird.name", text: issue.kind.name)
@@ -51,7 +51,7 @@ extension OTLPWriter {
         out.raw(UnsafeRawBufferPointer(rebasing: text))
       }
       attributes(.connection, &out) {
-        identity(info.serial, report.isFinal ? "end" : "r", report.isFinal ? nil : record.pointee.reports, &$0)
+        ecs.eventID(info.serial, report.isFinal ? "end" : "r", report.isFinal ? nil : record.pointee.reports, &$0)
       }
       ecs.common(info, plan, session: record.pointee.session, &out)
       if isFailure { out.attribute("error.type") { $0.text(report.reason.name) } }
@@ -128,15 +128,5 @@ extension OTLPWriter {
       out.attribute("imdump.alert.evidence", text: alert.evidence)
       out.literal("]}")
     }
-  }
-
-  /// `event.id` of what is the `number`th of its kind on a connection: `RUN-7-w3`.
-  private func identity(_ serial: UInt32, _ kind: StaticString, _ number: UInt32?, _ out: inout ByteWriter) {
-    out.raw(ecs.run.bytes)
-    out.byte(UInt8(ascii: "-"))
-    out.number(serial)
-    out.byte(UInt8(ascii: "-"))
-    out.literal(kind)
-    if let number { out.number(number) }
   }
 }

@@ -170,9 +170,9 @@ extension OTLPWriter {
   /// The message's id, as documents have it in `imdump.msg.id`.
   @inline(__always)
   private func identity(_ exchange: Exchange, _ texts: MessageTexts, _ out: inout ByteWriter) {
-    out.part(texts[.id])
-    if exchange.direction == .clientToServer { out.literal("-c2s-") } else { out.literal("-s2c-") }
-    out.number(exchange.id)
+    var pen = out.pen(room: texts.count &+ 64)
+    ecs.identity(exchange, texts, Int(exchange.direction.rawValue & 1), &pen)
+    out.take(pen)
   }
 
   /// 16 bytes of a hash of the message's id, in hexadecimal digits: the same wherever that is the same.
@@ -202,30 +202,14 @@ extension OTLPWriter {
     }
   }
 
-  /// `data seq 7 10.0.0.5:52344 > 203.0.113.9:8080 acked 84.211 ms after 1 copy`.
+  /// What became of a message, as documents say it.
   @inline(__always)
   private func sentence(
     _ exchange: Exchange, _ form: UnsafePointer<MessageForm>, _ texts: MessageTexts, _ out: inout ByteWriter
   ) {
-    let isFromClient = exchange.direction == .clientToServer
-    out.raw(form.pointee.name(exchange.kind).bytes)
-    if exchange.sequence < ECSWriter.ownNumbers {
-      out.literal(" seq ")
-      out.number(exchange.sequence)
-    }
-    out.byte(UInt8(ascii: " "))
-    out.part(texts[isFromClient ? .clientKey : .serverKey])
-    out.literal(" > ")
-    out.part(texts[isFromClient ? .serverKey : .clientKey])
-    out.raw(ecs.fateNames[Int(exchange.fate.rawValue)].bytes)
-    if let latency = exchange.latency?.microseconds {
-      out.byte(UInt8(ascii: " "))
-      out.thousandths(latency)
-      out.literal(" ms")
-    }
-    out.literal(" after ")
-    out.number(exchange.copies)
-    if exchange.copies == 1 { out.literal(" copy") } else { out.literal(" copies") }
+    var pen = out.pen(room: texts.count &+ form.pointee.room &+ 128)
+    ecs.sentence(exchange, form, texts, Int(exchange.direction.rawValue & 1), &pen)
+    out.take(pen)
   }
 }
 

@@ -12,6 +12,7 @@ struct OTLPPoints: ~Copyable {
   /// Servers whose points one metric holds at most.
   static let maximumServers = 128
 
+  // SAFETY: initialized by `init`, deinitialized by `deinit`, and never handed out; `place` is below `count`.
   private let buffers: UnsafeMutablePointer<ByteWriter>
   /// Servers that it has points of.
   var servers = 0
@@ -66,12 +67,12 @@ extension OTLPWriter {
     for place in series.indices { values[place] = series[place].read(metrics) }
     if !isDelta {
       values = self.metrics.change(index) { server in
-        if server.told.isEmpty {
-          server.told = values
+        if server.totals.isEmpty {
+          server.totals = values
         } else {
-          for i in values.indices { server.told[i] &+= values[i] }
+          for i in values.indices { server.totals[i] &+= values[i] }
         }
-        return server.told
+        return server.totals
       }
     }
     for place in series.indices where values[place] > 0 {

@@ -182,6 +182,7 @@ package final class PeerReport {
   package func finish(at time: Timestamp) {
     tick(time)
     monitor?.finish(at: time)
+    monitor?.end()
     for _ in 0..<max(0, open) {
       metrics.settled(exchange(.pending, kinds.message, 0, 0, 1, time, time), role: .message, elsewhere: false)
     }

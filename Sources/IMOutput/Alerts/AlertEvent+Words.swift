@@ -18,7 +18,7 @@ extension AlertEvent {
     case .resolved:
       switch ending {
       case .connection: return "the connection is over: \(subject)"
-      case .capture: return "the capture has ended, with \(name) \(valueText) on \(subject)"
+      case .run: return "the run has ended, with \(name) \(valueText) on \(subject)"
       case nil: break
       }
       guard rule.comparison != .absent else { return "\(name) are back on \(subject)" }

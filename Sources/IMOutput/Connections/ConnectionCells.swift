@@ -12,6 +12,6 @@ package struct ConnectionCells {
     style = ConnectionColumns.Style(profiles: profiles, zone: zone)
   }
 
-  /// What the column with this title, as `imdump streams` prints it, says of a connection; `nil` where there is no such column.
+  /// A connection's cell in the column with this title of `imdump streams`; `nil` where there is no such column.
   package func text(_ title: String, of row: ListedConnection) -> String? { columns[title]?.cell(row, style) }
 }

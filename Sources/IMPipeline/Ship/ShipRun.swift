@@ -207,14 +207,8 @@ final class ShipRun {
     var count = Int.max
     while !batch.isDone, !stopping.stop.isStopped {
       let body = batch.body(limit: limit + (limit >> 2), count: count)
-      guard let compressed = gzip.compressed(body) else {
-        throw ShipError(.failure, "there is no memory to compress a request")
-      }
-      var request = CurlRequest("POST", base + "/_bulk?filter_path=errors,items.*.status,items.*.error")
-      request.contentType = "application/x-ndjson"
-      request.isCompressed = true
-      let response = curl.make(request, body: compressed)
-      counters.sentBytes += UInt64(compressed.count)
+      let response = try post(
+        "/_bulk?filter_path=errors,items.*.status,items.*.error", body, type: "application/x-ndjson")
       switch response.verdict {
       case .done:
         guard let answer = BulkAnswer(response.body), let change = batch.apply(answer) else {
@@ -233,7 +227,7 @@ final class ShipRun {
             "the engine has no room for some documents", response.retryAfter,
             share: Double(change.later) / Double(max(1, batch.sentCount)))
         }
-        if count < .max, change.later == 0 { count *= 2 }
+        if change.later == 0 { count = Self.twice(count) }
       case .later(let text): again(text, response.retryAfter)
       case .denied(let text): try denied(text)
       case .tooLarge:
@@ -256,18 +250,27 @@ final class ShipRun {
     try save()
   }
 
+  /// Sends a compressed body to a path of the address, and gives the answer.
+  private func post(_ path: String, _ body: [UInt8], type: String) throws(ShipError) -> CurlResponse {
+    guard let compressed = gzip.compressed(body) else {
+      throw ShipError(.failure, "there is no memory to compress a request")
+    }
+    var request = CurlRequest("POST", base + path)
+    request.contentType = type
+    request.isCompressed = true
+    let response = curl.make(request, body: compressed)
+    counters.sentBytes += UInt64(compressed.count)
+    return response
+  }
+
+  /// Twice as many, up to the greatest number.
+  private static func twice(_ count: Int) -> Int { count > .max / 2 ? .max : count * 2 }
+
   /// Sends the lines of the batch to a receiver of OTLP, until each is taken or refused, or the end is asked for.
   private func sendTelemetry() throws(ShipError) {
     var count = Int.max
     while !stopping.stop.isStopped, let part = batch.request(limit: 1 << 20, count: count) {
-      guard let compressed = gzip.compressed(part.body) else {
-        throw ShipError(.failure, "there is no memory to compress a request")
-      }
-      var request = CurlRequest("POST", "\(base)/v1/\(part.signal.name)")
-      request.contentType = "application/x-protobuf"
-      request.isCompressed = true
-      let response = curl.make(request, body: compressed)
-      counters.sentBytes += UInt64(compressed.count)
+      let response = try post("/v1/\(part.signal.name)", part.body, type: "application/x-protobuf")
       switch response.telemetryVerdict {
       case .done:
         let answer = OTLPAnswer(response.body)
@@ -283,7 +286,7 @@ final class ShipRun {
         }
         try save()
         schedule.succeed()
-        if count < .max { count *= 2 }
+        count = Self.twice(count)
       case .later(let text): again(text, response.retryAfter)
       case .denied(let text): try denied(text)
       case .tooLarge:

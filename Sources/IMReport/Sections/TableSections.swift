@@ -74,7 +74,7 @@ enum ConnectionSection {
         .init(name: "end", isNumber: false), .init(name: "remarks", isNumber: false),
       ], isSortable: true, isFiltered: true)
     writer.begin("connection-rows", caption: "Connections, those with the most trouble first", &page)
-    // The profile's name is known to the row; the cells that are taken from here need none.
+    // None of the cells that are taken from here names a profile.
     let cells = ConnectionCells(profiles: [], zone: model.zone)
     for row in model.connections {
       let isDecoded = row.profile != nil

@@ -1,6 +1,6 @@
 import IMEngine
-import IMOutput
 import IMMetrics
+import IMOutput
 import IMReport
 import IMWire
 
