@@ -435,7 +435,7 @@ extension Carriers {
   /// Counts as such the bytes of a direction whose secrets came too late.
   private mutating func noteLateKeys(_ side: FlowSide, _ tls: Ref<TLSReader>) {
     var late = tls.pointee.connection.takeLateByteCount(direction: tls.pointee.direction(side))
-    for reason in [TLSUnread.noKey, .noHello] where late > 0 {
+    for reason in [TLSUnread.noKey, .noHello, .limit] where late > 0 {
       let count = tls.pointee.unread.move(late, from: reason, to: .keyLate)
       ledger.pointee.tlsUnread.move(count, from: reason, to: .keyLate)
       late -= count
