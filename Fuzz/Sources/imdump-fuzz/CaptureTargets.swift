@@ -1,6 +1,6 @@
 import Glibc
 @testable import IMCapture
-import IMTLS
+@testable import IMTLS
 import IMWire
 
 /// Capture files of every form, through the reader that the command uses.

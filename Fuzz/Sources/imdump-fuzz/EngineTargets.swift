@@ -1,6 +1,7 @@
 @testable import IMEngine
 @testable import IMProfile
 @testable import IMRedaction
+@testable import IMTLS
 @testable import IMWire
 
 /// Packets and streams, through the engine from the link layer to the tracker.

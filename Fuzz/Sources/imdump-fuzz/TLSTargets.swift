@@ -51,6 +51,8 @@ private struct Sealer {
   let suite: TLSSuite
   let isTLS13: Bool
   private var keys: [TLSKeys]
+  /// Those of TLS 1.3's handshake; empty for TLS 1.2.
+  private var handshakeKeys: [TLSKeys] = []
   private var sequence: [UInt64] = [0, 0]
   private let random: [UInt8]
   /// The lines of a key log.
@@ -71,7 +73,9 @@ private struct Sealer {
     let count = suite.hash.count
     let secrets = (0..<4).map { side in [UInt8](repeating: UInt8(side + 1), count: count) }
     if isTLS13 {
-      keys = secrets[2...].map { secret in secret.withUnsafeBytes { TLSDerivation.keys13(suite, Bytes48($0)) } }
+      let all = secrets.map { secret in secret.withUnsafeBytes { TLSDerivation.keys13(suite, Bytes48($0)) } }
+      keys = Array(all[2...])
+      handshakeKeys = Array(all[..<2])
       log = zip(
         [
           "CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET", "CLIENT_TRAFFIC_SECRET_0",
@@ -120,6 +124,16 @@ private struct Sealer {
 
   private func plain(_ type: UInt8, _ body: [UInt8]) -> [UInt8] {
     [type, 3, 3, UInt8(body.count >> 8), UInt8(body.count & 255)] + body
+  }
+
+  /// The Finished of a direction of TLS 1.3, with the keys of the handshake; `nil` for TLS 1.2.
+  mutating func finished(_ direction: Int) -> [UInt8]? {
+    guard isTLS13 else { return nil }
+    (keys, handshakeKeys) = (handshakeKeys, keys)
+    let count = suite.hash.count
+    let record = seal(direction, 22, [20, 0, 0, UInt8(count)] + [UInt8](repeating: 6, count: count))
+    (keys, handshakeKeys) = (handshakeKeys, keys)
+    return record
   }
 
   /// Seals a direction's next record as the peers of the suite do.
@@ -417,7 +431,13 @@ private struct SegmentedTLS {
         put([UInt8](text.utf8))
       }
     }
-    if options & 16 == 0 { sendHellos([]) }
+    if options & 16 == 0 {
+      sendHellos([])
+      for side in [1, 0] {
+        direction = side
+        if let record = sealer.finished(side) { put(record) }
+      }
+    }
     if isWebSocket {
       let agreed = isDeflated ? "Sec-WebSocket-Extensions: permessage-deflate\r\n" : ""
       for (side, text) in [
