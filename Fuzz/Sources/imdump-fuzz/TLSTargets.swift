@@ -405,6 +405,7 @@ private struct SegmentedTLS {
   private var sent: Set<[UInt8]> = []
   private var isWhole: Bool
   private var isOwn = true
+  private var hasLate = false
   private var fate: (kind: UInt8, cut: UInt8) = (0, 0)
   private var number = 0
   private var isFragmented = [false, false]
@@ -543,6 +544,7 @@ private struct SegmentedTLS {
   mutating func deliverLate(_ i: Int) {
     guard !late.isEmpty else { return }
     let segment = late.remove(at: i % late.count)
+    hasLate = true
     segments.add(segment.side, 0x18, segment.sequence, next[1 - segment.side], segment.bytes)
   }
 
@@ -581,7 +583,7 @@ private struct SegmentedTLS {
     var decoded: Set<[UInt8]> = []
     run(
       segments.bytes, segments.records, plans: usual, memory: options & 256 == 0 ? 256 << 20 : 1 << 20, keys: keys,
-      growth: growth
+      growth: growth, hasLate: hasLate
     ) { frame in
       guard isOwn, !isDeflated, frame.first == 0x32 else { return }
       let frame = [UInt8](frame)
