@@ -107,7 +107,7 @@ let package = Package(
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")], isCold: true, isQuick: true),
     room("IMInference", ["IMEngine", "IMWire"], isCold: true, isQuick: true),
     room("IMRedaction", ["IMEngine", "IMFields", "IMWire", "CMachine"]),
-    room("IMMetrics", ["IMEngine", "IMWire"]),
+    room("IMMetrics", ["IMEngine", "IMTLS", "IMWire"]),
     room("IMFilter", ["IMWire"]),
     room("IMOwners", ["IMWire"], isCold: true),
     room("IMAlerts", ["IMMetrics", "IMEngine", "IMYAML", "IMWire"], isCold: true),

@@ -50,6 +50,8 @@ package struct LoadProgress: Equatable, Sendable {
   package var percent: Int?
   /// What was wrong with them.
   package var error: String?
+  /// What of them was not decoded, and what to do about it; sentences without a period.
+  package var unread: [String] = []
 
   /// Nothing is being read.
   package init() {}

@@ -141,7 +141,8 @@ extension Browser {
       let shown = grouped(UInt64(sessions.items.count))
       let filter = order.filter.isEmpty ? "" : "filter: \(order.filter)   "
       if saysBusy { return filter + "looking…" }
-      return filter + "\(shown) of \(grouped(UInt64(totals.sessions)))   by \(order.sort.rawValue)"
+      let unread = totals.sessions > 0 ? progress.unread.first.map { "   \($0)" } ?? "" : ""
+      return filter + "\(shown) of \(grouped(UInt64(totals.sessions)))   by \(order.sort.rawValue)" + unread
     case .messages:
       let filter = messages.choice.filter.isEmpty ? "" : "filter: \(messages.choice.filter)   "
       if saysBusy { return filter + "looking…" }
@@ -171,6 +172,26 @@ extension Browser {
     for (i, index) in sessions.visible.enumerated() {
       layout.put(sessions.items[index], &grid, row: listTop + i)
       if index == sessions.index { select(&grid, row: listTop + i) }
+    }
+    if totals.sessions == 0, sessionsShown != nil, !progress.isLoading { putUnread(&grid, from: listTop + 1) }
+  }
+
+  /// Why there is nothing to list, as far as there is space.
+  private func putUnread(_ grid: inout Grid, from first: Int) {
+    var row = first
+    for sentence in progress.unread {
+      var line = ""
+      for word in plainText(sentence).split(separator: " ").map(String.init) + [""] {
+        let isOver = word.isEmpty || cells(line) + cells(word) + 4 > grid.width
+        if isOver, !line.isEmpty {
+          guard row < grid.height - 2 else { return }
+          grid.put(fitted: " " + line, row: row, column: 0, width: grid.width, style: Style(.warning))
+          row += 1
+          line = ""
+        }
+        line += (line.isEmpty ? "" : " ") + word
+      }
+      row += 1
     }
   }
 

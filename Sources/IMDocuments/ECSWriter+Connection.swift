@@ -146,16 +146,18 @@ extension ECSWriter {
     lines.close()
   }
 
-  /// What ECS has names for of TLS that was decrypted; nothing without any.
+  /// What ECS has names for of TLS whose handshake was read; nothing without any. Offers of the client are no choices.
   private func tls(_ report: ConnectionReport, _ lines: inout JSONLines) {
-    guard let facts = report.carrier?.tls else { return }
+    guard let carrier = report.carrier, let facts = carrier.tls else { return }
     lines.open("tls")
-    if let version = facts.versionName { lines.text("version", String(version.drop { $0 != " " }.dropFirst())) }
+    if carrier.isDecrypted || facts.isVersionChosen, let version = facts.versionName {
+      lines.text("version", String(version.drop { $0 != " " }.dropFirst()))
+    }
     lines.name("version_protocol", facts.version == 0x0300 ? "ssl" as StaticString : "tls")
     lines.text("cipher", facts.suiteName)
     lines.text("next_protocol", facts.chosenProtocol)
     // Decrypted data have come through.
-    lines.flag("established", true)
+    if carrier.isDecrypted { lines.flag("established", true) }
     if let isResumed = facts.isResumed { lines.flag("resumed", isResumed) }
     if facts.serverName != nil || facts.ja3Text != nil {
       lines.open("client")
@@ -172,14 +174,21 @@ extension ECSWriter {
     lines.open("tls")
     lines.text("ja4", facts.ja4Text)
     lines.text("client_random", facts.randomText)
-    lines.name("key_by", facts.isFoundByTrial ? "trial" as StaticString : "random")
-    if let begun = facts.helloTime, let ready = facts.finishedTime {
-      lines.milliseconds("handshake_ms", max(0, ready.microseconds - begun.microseconds))
+    if carrier.isDecrypted { lines.name("key_by", facts.isFoundByTrial ? "trial" as StaticString : "random") }
+    if let time = facts.handshakeTime { lines.milliseconds("handshake_ms", time.microseconds) }
+    if carrier.unread.total > 0 {
+      lines.open("unread_bytes")
+      for reason in TLSUnread.allCases where carrier.unread[reason] > 0 {
+        lines.number(reason.name, carrier.unread[reason])
+      }
+      lines.close()
     }
-    lines.open("alerts")
-    lines.number("client_to_server", UInt64(carrier.alerts[0]))
-    lines.number("server_to_client", UInt64(carrier.alerts[1]))
-    lines.close()
+    if carrier.isDecrypted {
+      lines.open("alerts")
+      lines.number("client_to_server", UInt64(carrier.alerts[0]))
+      lines.number("server_to_client", UInt64(carrier.alerts[1]))
+      lines.close()
+    }
     lines.close()
   }
 

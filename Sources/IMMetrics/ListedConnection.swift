@@ -38,6 +38,8 @@ package struct ListedConnection: Sendable {
   package let problems: UInt64
   /// The server's name that the client asks for in TLS, and the version of TLS; `nil` where it is no TLS, or not known.
   package let serverName: String?, tlsVersion: String?
+  /// What of its TLS was not read; `nil` where all was, and without a key log.
+  package let unreadTLS: UnreadTLS?
 
   /// The connection that `report` is of; `hello` is the first message of its TLS handshake.
   package init(_ report: borrowing ConnectionReport, hello: TLSHello? = nil) {
@@ -62,6 +64,7 @@ package struct ListedConnection: Sendable {
     retries = report.rare.retries
     serverName = hello?.serverName.flatMap { $0.isEmpty ? nil : String($0.prefix(Self.maximumName)) }
     tlsVersion = hello?.versionName
+    unreadTLS = report.carrier.flatMap { UnreadTLS($0) }
     problems = Self.problems(report)
   }
 

@@ -3,6 +3,7 @@ import IMEngine
 import IMMetrics
 import IMOutput
 import IMReport
+import IMTLS
 import IMWire
 
 /// What of a capture was not read, and what to do about it: lines after the summary.
@@ -23,7 +24,8 @@ extension Run {
   /// What there is of a capture beside what was decoded, and what to do about it.
   func unread(_ driver: Driver) -> [ReportModel.Unread] {
     [
-      encrypted(driver), translated(driver), multipath(driver), undecoded(driver), datagrams(driver),
+      encrypted(driver), partlyEncrypted(driver), translated(driver), multipath(driver), undecoded(driver),
+      datagrams(driver),
     ].compactMap { $0 } + filtered(driver) + [cut(driver)].compactMap { $0 }
   }
 
@@ -35,18 +37,36 @@ extension Run {
   private func encrypted(_ driver: Driver) -> ReportModel.Unread? {
     let totals = driver.engine.totals
     guard totals.tlsConnections > 0 else { return nil }
-    let hellos = driver.engine.tls.sorted { $0.key < $1.key }.prefix(3).map { hello in
+    var hellos: [String] = []
+    for hello in driver.engine.tls.sorted(by: { $0.key < $1.key }) where hellos.count < 3 {
       let names = [hello.value.serverName, hello.value.protocols.first].compactMap { $0 }
-      return hello.value.versionName + (names.isEmpty ? "" : " to " + names.joined(separator: ", "))
+      let text = hello.value.versionName + (names.isEmpty ? "" : " to " + names.joined(separator: ", "))
+      if !hellos.contains(text) { hellos.append(text) }
     }
     let tls = totals.tlsConnections
     let share = "\(tls) of \(count(totals.connections, "TCP connection")) \(tls == 1 ? "is" : "are") TLS"
     let names = hellos.isEmpty ? "" : " (\(hellos.joined(separator: "; ")))"
-    let reasons = driver.engine.tlsReasons.map(\.text)
+    let reasons = driver.engine.tlsReasons
+    let why =
+      reasons.isEmpty
+      ? "--keylog FILE decrypts those whose secrets are there"
+      : reasons.map(\.text).joined(separator: "; ") + (reasons[0].reason.advice.map { ". \($0)" } ?? "")
     return .init(
-      text:
-        "\(share)\(names), not decrypted: \(reasons.isEmpty ? "--keylog FILE decrypts those whose secrets are there" : reasons.joined(separator: "; "))",
-      isNotable: isNotable(totals.tlsBytes, driver))
+      text: "\(share)\(names), not decrypted: \(why)", isNotable: isNotable(totals.tlsBytes, driver))
+  }
+
+  /// What was not read of TLS although there is a key log, by reason.
+  private func partlyEncrypted(_ driver: Driver) -> ReportModel.Unread? {
+    let unread = driver.engine.totals.tlsUnread
+    guard unread.total > 0 else { return nil }
+    let parts = TLSUnread.allCases.map { ($0.rawValue, unread[$0]) }.filter { $0.1 > 0 }.sorted { $0.1 > $1.1 }
+    let list = parts.map { "\(grouped($0.1)) \($0.0)" }.joined(separator: ", ")
+    // What none was read of is explained already.
+    let isExplained = driver.engine.totals.tlsConnections > 0
+    let advice = isExplained ? nil : parts.first.flatMap { TLSUnread(rawValue: $0.0)?.advice }
+    return .init(
+      text: "\(count(unread.total, "byte")) of TLS not decrypted: \(list)\(advice.map { ". \($0)" } ?? "")",
+      isNotable: isNotable(unread.total, driver))
   }
 
   /// Connections that are others as they look on the other side of a NAT.
@@ -206,5 +226,23 @@ extension Run {
       text:
         "\(count(totals.cutPackets, "packet")) of \(grouped(totals.packets)) \(totals.cutPackets == 1 ? "was" : "were") cut when captured: what is missing of \(totals.cutPackets == 1 ? "it" : "them") cannot be read; capture whole packets (-s 0)",
       isNotable: true)
+  }
+}
+
+extension TLSUnread {
+  /// What to do so that such bytes can be read; `nil` where nothing helps. Without a period.
+  fileprivate var advice: String? {
+    switch self {
+    case .noKey:
+      "Look for the digits in the key log: it may begin later than the connection, or be that of another process"
+    case .keyLate: "Read the file again, with the whole key log"
+    case .noHello: "Capture from the beginning of the connection, or give the key log of one of its ends"
+    case .noServerHello: "Capture from the beginning of the connection"
+    case .suite: nil
+    case .tag: "The secrets may be those of another connection"
+    case .limit: "Capture from the beginning of the connection, or give a shorter key log"
+    case .cut, .noRecord: "Capture whole packets, and without loss"
+    case .earlyRejected, .beforeTLS: nil
+    }
   }
 }

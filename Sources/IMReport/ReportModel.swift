@@ -144,6 +144,8 @@ package struct ReportModel {
   package var profiles: [Profile] = []
   /// What of the capture was not decoded, and what to do about it.
   package var unread: [Unread] = []
+  /// Whether there was a key log.
+  package var hasKeyLog = false
   /// The statuses that answers gave.
   package var statuses = StatusBook()
   /// The zone of the clock that times are shown by.

@@ -230,7 +230,9 @@ extension TLSConnection {
   private func tryUnclaimed12(_ suite: TLSSuite, _ trial: inout Trial, _ time: Timestamp) -> Attempt {
     let side = sides + trial.direction
     let context = trial.context
-    guard side.pointee.trialGeneration != context.keys.generation else { return .missing(.noHello) }
+    guard side.pointee.trialGeneration != context.keys.generation else {
+      return .missing(side.pointee.isTrialLimited ? .limit : .noHello)
+    }
     let left = min(context.trialsLeft(at: time), 65_536)
     var tried = 0
     var looked = 0
@@ -253,12 +255,11 @@ extension TLSConnection {
       }
     }
     finishTrial(tried + looked / 64, context)
-    if tried >= left {
-      context.counters.limitedSearches += 1
-    } else {
-      side.pointee.trialGeneration = context.keys.generation
-    }
-    return .missing(.noHello)
+    if tried < left { side.pointee.trialGeneration = context.keys.generation }
+    side.pointee.isTrialLimited = tried >= left || looked < context.keys.count
+    guard side.pointee.isTrialLimited else { return .missing(.noHello) }
+    context.counters.limitedSearches += 1
+    return .missing(.limit)
   }
 
   // MARK: rule 7
@@ -279,7 +280,9 @@ extension TLSConnection {
   private func tryUnclaimed13(_ trial: inout Trial, _ time: Timestamp) -> Attempt {
     let side = sides + trial.direction
     let context = trial.context
-    guard trial.hasEvidence, side.pointee.trialGeneration != context.keys.generation else { return .missing(.noHello) }
+    guard trial.hasEvidence, side.pointee.trialGeneration != context.keys.generation else {
+      return .missing(side.pointee.isTrialLimited ? .limit : .noHello)
+    }
     let left = context.trialsLeft(at: time)
     guard left > 0 else {
       // The next minute may bring more: the records after this one are attempted as well.
@@ -311,6 +314,7 @@ extension TLSConnection {
         return .opened(opened)
       }
     }
+    side.pointee.isTrialLimited = looked < context.keys.count
     // The first numbers of all, then the further ones.
     for numbers in [0..<UInt64(16), 16..<256, 256..<4_096] {
       if numbers.lowerBound > 0, side.pointee.gap == 0, !side.pointee.hasMissed { break }
@@ -332,7 +336,9 @@ extension TLSConnection {
       }
     }
     side.pointee.trialGeneration = context.keys.generation
-    return .missing(.noHello)
+    guard side.pointee.isTrialLimited else { return .missing(.noHello) }
+    context.counters.limitedSearches += 1
+    return .missing(.limit)
   }
 
   /// Whether a secret may be one of this direction.

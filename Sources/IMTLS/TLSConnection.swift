@@ -155,7 +155,7 @@ package final class TLSConnection {
     -> TLSStep
   {
     side.pointee.passed(record.count)
-    if reason == .noKey || reason == .noHello { side.pointee.passedCount += UInt64(record.count) }
+    if reason == .noKey || reason == .noHello || reason == .limit { side.pointee.passedCount += UInt64(record.count) }
     if record[0] == 23 { side.pointee.hasData = true }
     return .unread(count: record.count, reason)
   }

@@ -40,6 +40,12 @@ package struct TLSFacts: Sendable {
   /// The first six bytes of both hashes of JA4, each in the upper 48 bits.
   var ja4Hashes: (UInt64, UInt64) = (0, 0)
 
+  /// From the ClientHello to the last Finished; `nil` where one of them was not read.
+  package var handshakeTime: Nanoseconds? {
+    guard let helloTime, let finishedTime, finishedTime >= helloTime else { return nil }
+    return finishedTime.time(since: helloTime)
+  }
+
   /// Facts of nothing.
   package init() {}
 }

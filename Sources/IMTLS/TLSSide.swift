@@ -58,6 +58,8 @@ struct TLSSide {
   var seenRevision: UInt16 = 0
   /// The key table's generation when all secrets were tried; `.max` when they were not.
   var trialGeneration: UInt32 = .max
+  /// Whether a bound ended that search before all secrets were tried.
+  var isTrialLimited = false
 
   /// Bytes that were passed over for want of a key, and those of them whose key came.
   var passedCount: UInt64 = 0

@@ -65,6 +65,59 @@ package enum TLSUnread: String, CaseIterable {
   case noRecord = "no_record"
   /// Early data that the server rejected; the client sends it again after the handshake.
   case earlyRejected = "early_rejected"
+  /// Bytes in the clear before TLS began, of a connection that nothing decodes. Told by the caller, never in a step.
+  case beforeTLS = "before_tls"
+}
+
+extension TLSUnread {
+  /// The place among all reasons, from 0 on.
+  package var index: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+
+  /// Its name, without the cost of a string.
+  package var name: StaticString {
+    switch self {
+    case .noKey: "no_key"
+    case .keyLate: "key_late"
+    case .noHello: "no_hello"
+    case .noServerHello: "no_server_hello"
+    case .suite: "suite"
+    case .tag: "tag"
+    case .limit: "limit"
+    case .cut: "cut"
+    case .noRecord: "no_record"
+    case .earlyRejected: "early_rejected"
+    case .beforeTLS: "before_tls"
+    }
+  }
+}
+
+/// Bytes that were not read, by reason.
+package struct TLSUnreadBytes: Sendable, Equatable {
+  private var counts: InlineArray<11, UInt64> = InlineArray(repeating: 0)
+
+  /// None.
+  package init() {}
+
+  /// The bytes of one reason.
+  package subscript(_ reason: TLSUnread) -> UInt64 { counts[reason.index] }
+  /// Those of all reasons.
+  package var total: UInt64 { TLSUnread.allCases.reduce(0) { $0 &+ self[$1] } }
+
+  /// Counts `count` bytes.
+  package mutating func add(_ reason: TLSUnread, _ count: UInt64) { counts[reason.index] &+= count }
+
+  /// Counts as `to` what was counted as `from`: at most `count` bytes. Answers how many they were.
+  @discardableResult
+  package mutating func move(_ count: UInt64, from: TLSUnread, to: TLSUnread?) -> UInt64 {
+    let moved = min(count, self[from])
+    counts[from.index] -= moved
+    if let to { counts[to.index] &+= moved }
+    return moved
+  }
+
+  package static func == (a: TLSUnreadBytes, b: TLSUnreadBytes) -> Bool {
+    TLSUnread.allCases.allSatisfy { a[$0] == b[$0] }
+  }
 }
 
 /// What `lose` made of a gap.

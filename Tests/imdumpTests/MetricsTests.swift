@@ -62,8 +62,10 @@ import Testing
   @Test func everyFamilyIsWritten() throws {
     var seen: Set<String> = []
     let page = try Self.page()
-    for path in Self.captures {
-      let text = try Self.metrics(path)
+    let tls = Samples.path("tls/tjp-tls13")
+    for path in Self.captures + [tls + ".pcap"] {
+      let text =
+        path.hasPrefix(tls) ? try Self.metrics(path, "--keylog", tls + ".keys") : try Self.metrics(path)
       seen.formUnion(text.order)
       for (series, _) in text.samples {
         let family = try #require(

@@ -50,7 +50,7 @@ import Testing
     let folder = try Scratch()
     let none = try Command.run(["stats", Self.capture])
     #expect(
-      none.errors.contains("3 of 3 TCP connections are TLS (TLS 1.3 to im.example, tjp; TLS 1.3 to im.example, tjp; "))
+      none.errors.contains("3 of 3 TCP connections are TLS (TLS 1.3 to im.example, tjp), not decrypted"))
     let line = "CLIENT_RANDOM \(String(repeating: "ab", count: 32)) \(String(repeating: "cd", count: 48))\n"
     #expect(none.errors.contains("not decrypted: --keylog FILE"))
     let foreign = try folder.file("a.keys", line.utf8)

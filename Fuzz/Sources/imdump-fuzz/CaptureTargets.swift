@@ -1,5 +1,6 @@
 import Glibc
 @testable import IMCapture
+@testable import IMTLS
 import IMWire
 
 /// Capture files of every form, through the reader that the command uses.
@@ -8,6 +9,7 @@ let captureTargets = [
   Target(name: "pcapng") { readCapture($0, magic: [0x0a, 0x0d, 0x0d, 0x0a]) },
   Target(name: "gzip") { readCapture($0, magic: [0x1f, 0x8b, 0x08]) },
   Target(name: "merge", run: mergeCaptures),
+  Target(name: "secrets", run: secretsBlocks),
 ]
 
 /// A file in memory, the same one for every input; its name is gone as soon as it is open.
@@ -46,6 +48,72 @@ private func readCapture(_ bytes: UnsafeRawBufferPointer, magic: [UInt8]) {
   }
 }
 
+/// Decryption secrets blocks in a pcapng file: a byte for the form of each, two for its length, its text. Blocks that say the truth are
+/// handed on as they are, in their order; those of other secrets are not; a length that is a lie ends the file.
+@Sendable private func secretsBlocks(_ input: UnsafeRawBufferPointer) {
+  var script = Script(input)
+  let isSwapped = script.byte() & 1 == 1
+  func number(_ value: Int) -> [UInt8] {
+    let bytes = (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+    return isSwapped ? bytes.reversed() : bytes
+  }
+  func block(_ type: Int, _ body: [UInt8]) -> [UInt8] {
+    let padded = body + [UInt8](repeating: 0, count: -body.count & 3)
+    return number(type) + number(padded.count + 12) + padded + number(padded.count + 12)
+  }
+  let version: [UInt8] = isSwapped ? [0, 1, 0, 0] : [1, 0, 0, 0]
+  var bytes = block(0x0a0d_0d0a, number(0x1a2b_3c4d) + version + [UInt8](repeating: 0xff, count: 8))
+  var expected: [[UInt8]] = []
+  var isTrue = true
+  while !script.isEmpty {
+    let form = script.byte()
+    let text = script.take(script.u16() & 0x3ff)
+    switch form & 7 {
+    case 0: bytes += block(10, number(0x5747_4b4c) + number(text.count) + text)
+    case 1:
+      // Another length than its own.
+      let length = Int(form >> 3) << 27 | text.count &+ Int(form >> 3)
+      bytes += block(10, number(0x544c_534b) + number(length) + text)
+      let padded = text.count + (-text.count & 3)
+      if isTrue, length <= padded {
+        expected.append([UInt8]((text + [0, 0, 0]).prefix(length)))
+      } else {
+        isTrue = false
+      }
+    case 2:
+      bytes += block(10, [UInt8](text.prefix(7)))
+      isTrue = false
+    case 3:
+      bytes += text
+      isTrue = false
+    default:
+      bytes += block(10, number(0x544c_534b) + number(text.count) + text)
+      if isTrue { expected.append(text) }
+    }
+  }
+  ftruncate(file, 0)
+  guard pwrite(file, bytes, bytes.count, 0) == bytes.count else { return }
+  var found: [[UInt8]] = []
+  let table = KeyTable(byteLimit: 0)
+  var parser = KeyLogParser()
+  let handler = SecretsHandler { text in
+    // A copy of its own, so that a read past its end is seen.
+    let text = [UInt8](text)
+    found.append(text)
+    text.withUnsafeBytes { parser.take($0, into: table) }
+    parser.finish(isWhole: true, into: table)
+  }
+  do throws(CaptureError) {
+    let source = try CaptureFile(path: path, secrets: handler)
+    while try source.nextBatch({ _, _ in }) {}
+  } catch {
+    if isTrue { fail("\(error)") }
+  }
+  if found.count < expected.count || Array(found.prefix(expected.count)) != expected {
+    fail("\(found.count) secrets, and there are \(expected.count)")
+  }
+}
+
 /// Files in memory for a merge.
 private let files: [Int32] = (0..<4).map { index in
   let name = "/dev/shm/imdump-fuzz-\(getpid())-\(index)"
@@ -79,7 +147,9 @@ private let files: [Int32] = (0..<4).map { index in
     while try source.nextBatch({ bytes, records in
       let offsets = source.packetOffsets
       if (source.batchOffset == nil) == offsets.isEmpty { fail("a batch without a place, or with two") }
-      if !offsets.isEmpty, offsets.count != records.count { fail("\(offsets.count) places of \(records.count) packets") }
+      if !offsets.isEmpty, offsets.count != records.count {
+        fail("\(offsets.count) places of \(records.count) packets")
+      }
       for i in records.indices {
         let record = records[i]
         if Int(record.offset) + Int(record.capturedLength) + PacketRecord.slack > bytes.byteCount {

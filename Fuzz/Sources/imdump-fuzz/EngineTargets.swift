@@ -1,6 +1,7 @@
 @testable import IMEngine
 @testable import IMProfile
 @testable import IMRedaction
+@testable import IMTLS
 @testable import IMWire
 
 /// Packets and streams, through the engine from the link layer to the tracker.
@@ -47,6 +48,8 @@ private func plan(_ name: String) -> ProtocolPlan {
 /// Hears everything and keeps the first frame; a frame must lie inside what it is handed with.
 private final class Sink: EngineSink {
   var first: [UInt8]?
+  /// Is handed the bytes of each frame.
+  var check: ((UnsafeRawBufferPointer) -> Void)?
   // The rooms' own empty ones are not seen from another package.
   func settled(_ exchange: borrowing Exchange) {}
   func settled(_ batch: Span<Settlement>) {}
@@ -74,6 +77,9 @@ private final class Sink: EngineSink {
     for i in tlvs.indices where Int(tlvs[i].offset) + Int(tlvs[i].count) > body.byteCount {
       fail("a TLV outside its body")
     }
+    if let check {
+      bytes.withUnsafeBytes { check(UnsafeRawBufferPointer(rebasing: $0[frame.start..<frame.start + frame.count])) }
+    }
     if first == nil {
       first = bytes.withUnsafeBytes { [UInt8]($0[frame.start..<frame.start + frame.count]) }
     }
@@ -93,6 +99,46 @@ private func run(_ bytes: [UInt8], _ records: [PacketRecord], plans: [ProtocolPl
   var engine = Engine(options: options, sink: sink)
   engine.process(bytes.span.bytes, records.span)
   engine.finish()
+  check(engine)
+  redact(bytes, records, plans: plans, sums: sums, memory: memory)
+  return sink.first
+}
+
+/// Runs packets through an engine that reads TLS, whose key log grows after some of them; `check` is handed each frame.
+func run(
+  _ bytes: [UInt8], _ records: [PacketRecord], plans: [ProtocolPlan], memory: Int, keys: KeyTable,
+  growth: [(after: Int, line: String)], hasLate: Bool, check checkFrame: (UnsafeRawBufferPointer) -> Void
+) {
+  var options = EngineOptions(plans: plans)
+  options.needs = [.frames, .settled, .finished, .issues, .connections, .progress]
+  options.exchangeCapacity = 64
+  options.verifiesChecksums = false
+  options.memory = memory
+  let sink = Sink()
+  withoutActuallyEscaping(checkFrame) { checkFrame in
+    sink.check = checkFrame
+    var engine = Engine(options: options, sink: sink, keys: keys)
+    var start = 0
+    for line in growth {
+      let end = max(start, min(line.after, records.count))
+      if end > start { engine.process(bytes.span.bytes, records.span.extracting(start..<end)) }
+      start = end
+      Array(line.line.utf8).withUnsafeBytes { _ = keys.take(line: $0) }
+    }
+    engine.process(bytes.span.bytes, records.span.extracting(start..<records.count))
+    engine.finish()
+    check(engine)
+    let ledger = engine.totals
+    // Bytes that late segments make readable in part stay counted.
+    if !hasLate, ledger.tlsUnread.total > ledger.strayBytes + ledger.unreadBytes {
+      fail("\(ledger.tlsUnread.total) bytes of TLS are not read, \(ledger.strayBytes) + \(ledger.unreadBytes) of all")
+    }
+    sink.check = nil
+  }
+}
+
+/// What the ledger of a finished engine must add up to.
+private func check(_ engine: borrowing Engine) {
   let ledger = engine.totals
   let counters = engine.reassembly
   var skipped: UInt64 = 0
@@ -105,8 +151,6 @@ private func run(_ bytes: [UInt8], _ records: [PacketRecord], plans: [ProtocolPl
     + counters.ignoredBytes
   if counters.payloadBytes != used { fail("bytes: \(counters.payloadBytes) payload, \(used) accounted for") }
   if engine.heldBytes != 0 { fail("\(engine.heldBytes) bytes are held at the end") }
-  redact(bytes, records, plans: plans, sums: sums, memory: memory)
-  return sink.first
 }
 
 /// Rewrites the packets; each must keep its length.

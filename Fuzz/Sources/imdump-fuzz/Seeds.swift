@@ -93,11 +93,31 @@ func writeSeeds(from samples: String, to folder: String) {
       seed("tls", script)
     }
   }
+  // The same through an engine: each suite alone, in WebSocket, after a clear beginning, started late, with late keys and segments.
+  for suite: UInt8 in 0..<8 {
+    for options: [UInt8] in [[0, 0], [0, 4], [0, 32], [0, 17], [0, 130], [1, 132], [0, 140]] {
+      var script: [UInt8] = [suite] + options
+      for step: UInt8 in 0..<30 {
+        // Six in seven come, one way or the other; the rest is late or lost.
+        let fate: UInt8 = step % 7 == 6 ? 0x60 : step % 11 == 10 ? 0x70 : step % 5 == 4 ? 0x50 : 0
+        script += [(step & 1) << 7 | fate | step % 4, 7, step]
+        if step % 9 == 8 { script += [0x0d, 0, step, 0x0a, 0, 0, 0x0c, 0, step] }
+        if step == 20 { script += [0x05, 0, 0x09, 0, 40] }
+      }
+      seed("tls-stream", script)
+    }
+  }
   let digits = String(repeating: "0a", count: 32)
   let labels = ["CLIENT_RANDOM", "CLIENT_TRAFFIC_SECRET_0", "SERVER_HANDSHAKE_TRAFFIC_SECRET", "EXPORTER_SECRET", "#"]
   for end in ["\n", "\r\n"] {
     let lines = labels.map { "\($0) \(digits) \(digits)\($0 == "CLIENT_RANDOM" ? digits.prefix(32) : "")" }
     seed("keylog", Array(("\u{feff}" + lines.joined(separator: end) + end).utf8))
+    let line = Array((lines[0] + end).utf8)
+    for order: UInt8 in 0...1 {
+      seed(
+        "secrets",
+        [order, 4, UInt8(line.count >> 8), UInt8(line.count & 255)] + line + [0, 0, 3, 1, 2, 3, 9, 0, 2, 65, 10])
+    }
   }
   seed(
     "hello",

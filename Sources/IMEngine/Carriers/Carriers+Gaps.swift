@@ -10,6 +10,11 @@ extension Carriers {
     guard let reader = streams.reader(side) else { return }
     let count = gap.byteCount
     guard reader.pointee.state == .payload, reader.pointee.held == nil, reader.pointee.remaining >= count else {
+      if mayBeControl(side, reader, gap) {
+        reader.pointee.isInDoubt = true
+        reader.pointee.doubtFrom = .max
+        return
+      }
       loseCarrier(side, reader)
       dropHeld(side, reader)
       return
@@ -34,11 +39,48 @@ extension Carriers {
     }
   }
 
+  /// Whether a gap between two fragments of a message may have been a control frame: it is no longer than one, and the protocol's frame
+  /// in hand says how many bytes it lacks.
+  private mutating func mayBeControl(_ side: FlowSide, _ reader: Ref<WebSocketReader>, _ gap: Gap) -> Bool {
+    reader.pointee.state == .header && reader.pointee.held == nil && reader.pointee.message == .plain
+      && !reader.pointee.isInDoubt && (2...139).contains(gap.byteCount) && missingBytes(side) > 0
+  }
+
+  /// Bytes that the protocol's frame in hand lacks; 0 where that is not known.
+  private mutating func missingBytes(_ side: FlowSide) -> Int {
+    let half = side.half
+    guard side.flow.pointee.profile.isPlan, half.pointee.flags.isDisjoint(with: [.lost, .passing]),
+      let rest = half.pointee.rest, rest.pointee.count > 0
+    else { return 0 }
+    streams.select(side.flow.pointee.profile)
+    return max(0, streams.frameLength(rest) - rest.pointee.count)
+  }
+
+  /// Whether the fragments after such a gap are exactly what the protocol's frame lacks, as far as they came: then none is missing.
+  /// `place` is that of the fragment in hand.
+  mutating func goesOnAfterControl(
+    _ header: WebSocketHeader, _ side: FlowSide, _ reader: Ref<WebSocketReader>, at place: UInt64
+  ) -> Bool {
+    if header.isControl { return true }
+    let missing = missingBytes(side)
+    guard header.opcode == 0, header.isFinal ? header.payloadCount == missing : header.payloadCount < missing else {
+      return false
+    }
+    reader.pointee.doubtFrom = min(reader.pointee.doubtFrom, place)
+    guard header.isFinal else { return true }
+    reader.pointee.isInDoubt = false
+    if replay == nil {
+      streams.carrier(of: side.flow)?.pointee.late[side.number]?.pointee.close(at: reader.pointee.doubtFrom)
+    }
+    return true
+  }
+
   /// The next frame is not where it should be: it is looked for, and so is the protocol's next one.
   mutating func loseCarrier(
     _ side: FlowSide, _ reader: Ref<WebSocketReader>
   ) {
     guard reader.pointee.state != .lost else { return }
+    reader.pointee.isInDoubt = false
     dropIdle(side.flow, reader)
     tellNotInflated(side, reader, clock.moment)
     reader.pointee.inflater?.reset()
@@ -93,6 +135,7 @@ extension Carriers {
   /// Ends what a carried direction holds: nothing will follow it.
   mutating func endCarrier(_ side: FlowSide) {
     guard side.half.pointee.flags.contains(.carried) else { return }
+    beginUpgraded(side.flow)
     if let tls = streams.tls(of: side.flow) { endRecords(side, tls) }
     guard let reader = streams.reader(side) else { return }
     carryHeld(side, isEnd: true)
@@ -106,6 +149,8 @@ extension Carriers {
   /// Frees what a direction holds for its frames beyond its reader; what is compressed and goes on with what came before
   /// cannot be read any more.
   mutating func releaseCarrier(_ side: FlowSide) {
+    flushLate(side)
+    dropLate(side)
     if let tls = streams.tls(of: side.flow) { releaseRecords(side, tls) }
     guard let reader = streams.reader(side) else { return }
     let isInFrame = reader.pointee.state == .payload && reader.pointee.held == nil
@@ -124,6 +169,10 @@ extension Carriers {
     guard let record = streams.carrier(of: flow) else { return }
     if record.pointee.beats != .max { streams.tracker.heartbeats.release(record.pointee.beats) }
     record.pointee.beats = .max
+    for side in flow.sides {
+      flushLate(side)
+      dropLate(side)
+    }
     for side in flow.sides {
       guard let reader = record.pointee.readers[side.number] else { continue }
       let half = side.half
@@ -201,6 +250,11 @@ extension Carriers {
     held.pointee.search.candidates.removeAll()
     held.pointee.search.reached = 0
     reader.pointee.state = .header
+    if replay == nil, let late = streams.carrier(of: side.flow)?.pointee.late[side.number], let open = late.pointee.open
+    {
+      let place = streams.place(side, held.pointee.streamOffset)
+      late.pointee.all[open].frames = min(late.pointee.all[open].frames, place)
+    }
     return true
   }
 

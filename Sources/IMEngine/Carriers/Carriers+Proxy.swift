@@ -97,13 +97,6 @@ extension Carriers {
 
   // MARK: Records
 
-  /// The same, made when it is not there.
-  mutating func carrierRecord(_ flow: Ref<Flow>) -> Ref<CarrierRecord> {
-    if flow.pointee.carrier == .max {
-      if streams.tracker.carriers.room == 0 { budget.take(.connections, Tracker.carrierGrowth) }
-      flow.pointee.carrier = streams.tracker.carriers.allocate(CarrierRecord(), owner: flow.pointee.index)
-      if streams.tracker.isShortOfCarriers { clock.wakeNow() }
-    }
-    return streams.tracker.carriers.pointer(flow.pointee.carrier)
-  }
+  /// What is kept of a flow's carriers, made when it is not there.
+  mutating func carrierRecord(_ flow: Ref<Flow>) -> Ref<CarrierRecord> { streams.carrierRecord(flow) }
 }

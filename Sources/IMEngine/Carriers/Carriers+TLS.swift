@@ -46,9 +46,75 @@ extension Carriers {
     return false
   }
 
+  /// Looks for a ClientHello in the last `count` bytes that an undecided side holds, after others in the clear: TLS begins there, as after
+  /// STARTTLS. True when it was found. What came before it is not read.
+  @inline(never)
+  mutating func findsUpgrade(_ side: FlowSide, _ rest: Ref<StreamRest>, new count: Int) -> Bool {
+    let flow = side.flow
+    guard count > 0, count < rest.pointee.count, !streams.needs.contains(.stretches),
+      side.number == Int(flow.pointee.client) || !flow.pointee.clientIsCertain
+    else { return false }
+    let position = rest.pointee.mark(at: rest.pointee.end - 1).position
+    guard position > rest.pointee.start,
+      TLSConnection.looksLikeClientHello(
+        UnsafeRawBufferPointer(start: rest.pointee.memoryStart + position, count: rest.pointee.end - position))
+    else { return false }
+    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+    guard let hello = TLSHello(bytes, position, rest.pointee.end) else { return false }
+    guard secrets != nil else {
+      streams.noteUpgrade(flow, hello)
+      return true
+    }
+    let record = carrierRecord(flow)
+    record.pointee.upgradingSide = UInt8(truncatingIfNeeded: side.number)
+    let skipped = position - rest.pointee.start
+    streams.countUnread(flow, skipped)
+    rest.pointee.consume(skipped)
+    beginUpgraded(flow)
+    if let tls = record.pointee.tls { countUnread(side, tls, .beforeTLS, skipped) }
+    return true
+  }
+
+  /// Begins the TLS of a connection that was in the clear before, where a ClientHello was found.
+  @inline(__always)
+  mutating func beginUpgraded(_ flow: Ref<Flow>) {
+    guard let record = streams.carrier(of: flow), record.pointee.upgradingSide != 255 else { return }
+    beginUpgraded(flow, record)
+  }
+
+  @inline(never)
+  private mutating func beginUpgraded(_ flow: Ref<Flow>, _ record: Ref<CarrierRecord>) {
+    let side = FlowSide(flow, Int(record.pointee.upgradingSide & 1))
+    record.pointee.upgradingSide = 255
+    if !flow.pointee.clientIsCertain { flow.pointee.client = UInt8(truncatingIfNeeded: side.number) }
+    // What the server said before it is in the clear; its records follow.
+    let peer = side.peer
+    var clear = 0
+    if let rest = peer.half.pointee.rest, rest.pointee.count > 0 {
+      let plain = clearCount(rest)
+      if flow.pointee.profile.isPlan { countSkipped(flow, plain) } else { streams.countUnread(flow, plain) }
+      rest.pointee.consume(plain)
+      clear = plain
+    }
+    beginTLS(side, isUpgrade: true)
+    if let tls = record.pointee.tls, clear > 0 { countUnread(peer, tls, .beforeTLS, clear) }
+  }
+
+  /// How many of the bytes that a direction holds come before its first delivery that begins with a record of a handshake.
+  private func clearCount(_ rest: Ref<StreamRest>) -> Int {
+    for (position, _, _) in rest.pointee.deliveries(rest.pointee.count) {
+      let start = rest.pointee.memoryStart + position
+      let bytes = UnsafeRawBufferPointer(start: start, count: rest.pointee.end - position)
+      if bytes.count >= 6, bytes[0] == 0x16, bytes[1] == 3, bytes[2] <= 4, bytes[5] == 2 {
+        return position - rest.pointee.start
+      }
+    }
+    return rest.pointee.count
+  }
+
   /// Makes both directions those of TLS records. A direction whose beginning was captured begins with a hello; in another one the first
-  /// record is searched for.
-  private mutating func beginTLS(_ side: FlowSide) {
+  /// record is searched for; after an upgrade both begin.
+  private mutating func beginTLS(_ side: FlowSide, isUpgrade: Bool = false) {
     guard let secrets else { return }
     let flow = side.flow
     let record = carrierRecord(flow)
@@ -63,8 +129,9 @@ extension Carriers {
       let half = side.half
       let begin = record.pointee.begin[side.number]
       let begins =
-        half.pointee.flags.contains(.fromStart)
-        && half.pointee.rest?.pointee.streamOffset ?? half.pointee.offset <= begin
+        isUpgrade
+        || half.pointee.flags.contains(.fromStart)
+          && half.pointee.rest?.pointee.streamOffset ?? half.pointee.offset <= begin
       if !begins {
         half.pointee.flags.remove(.fromStart)
         _ = tls.pointee.connection.lose(
@@ -94,6 +161,12 @@ extension Carriers {
   /// Takes stream bytes of a direction of TLS records that have just become contiguous.
   @inline(never)
   mutating func decrypt(_ side: FlowSide, _ tls: Ref<TLSReader>, _ bytes: borrowing Bytes, _ stretch: Stretch) {
+    readAgain(side, tls, bytes, stretch)
+    retryPeers(side, tls)
+  }
+
+  /// The same, without looking at what waits.
+  mutating func readAgain(_ side: FlowSide, _ tls: Ref<TLSReader>, _ bytes: borrowing Bytes, _ stretch: Stretch) {
     let start = side.half.pointee.offset &- UInt64(stretch.count)
     if tls.pointee.ways[side.number].held == nil {
       let source = CarriedBytes(
@@ -109,7 +182,6 @@ extension Carriers {
       keepEncrypted(side, tls, bytes, stretch, at: start)
       decryptHeld(side, tls, isEnd: false)
     }
-    retryPeers(side, tls)
   }
 
   private mutating func keepEncrypted(
@@ -137,7 +209,7 @@ extension Carriers {
   }
 
   /// Reads on in a direction that waits, when the other one, or the key log, has told more.
-  private mutating func retryPeers(_ side: FlowSide, _ tls: Ref<TLSReader>) {
+  mutating func retryPeers(_ side: FlowSide, _ tls: Ref<TLSReader>) {
     guard let secrets else { return }
     // Each round decides one direction at least.
     for _ in 0..<8 {
@@ -185,7 +257,7 @@ extension Carriers {
       case .more:
         return position
       case .plaintext(let text):
-        countCarrier(text.count - text.bytes.count)
+        countRecord(side, text.count - text.bytes.count, at: source.base &+ UInt64(position))
         let place = source.base &+ UInt64(position + text.ciphertextIndex)
         let bringer = bringer(source, position + text.count - 1)
         position += text.count
@@ -193,17 +265,18 @@ extension Carriers {
         foundTLS(side.flow)
         handOnDecrypted(side, tls, text.bytes, place: place, bringer)
       case .control(let count, _):
-        countCarrier(count)
+        countRecord(side, count, at: source.base &+ UInt64(position))
         position += count
       case .unread(let count, let reason):
         if tls.pointee.unreadReason == nil { tls.pointee.unreadReason = reason }
-        tls.pointee.unreadBytes += UInt64(count)
+        countUnread(side, tls, reason, count)
         countSkipped(side.flow, count)
         position += count
         if tls.pointee.plaintextBytes > 0, reason != .earlyRejected { loseDecrypted(side) }
       case .undecided:
         let since = tls.pointee.ways[side.number].waitsSince ?? last.at
-        if isEnd || end - position > Self.mostWaiting || last.at.time(since: since) > Self.longestWait {
+        if isEnd || replay != nil || end - position > Self.mostWaiting || last.at.time(since: since) > Self.longestWait
+        {
           tls.pointee.connection.giveUpWaiting(direction: direction)
           continue
         }
@@ -227,6 +300,19 @@ extension Carriers {
     if Int(flow.pointee.client) != client { flow.pointee.client = UInt8(truncatingIfNeeded: client) }
   }
 
+  /// Counts `count` bytes that a record has around what it carries; the record is at `place` of the direction's stream.
+  private mutating func countRecord(_ side: FlowSide, _ count: Int, at place: UInt64) {
+    if let replay {
+      if place < replay.records { countCarrier(count) }
+      return
+    }
+    countCarrier(count)
+    guard let late = streams.carrier(of: side.flow)?.pointee.late[side.number], let open = late.pointee.open else {
+      return
+    }
+    late.pointee.all[open].records = min(late.pointee.all[open].records, place)
+  }
+
   private mutating func foundTLS(_ flow: Ref<Flow>) {
     guard let record = streams.carrier(of: flow), !record.pointee.carriers.contains(.tls) else { return }
     record.pointee.carriers.insert(.tls)
@@ -242,6 +328,11 @@ extension Carriers {
     let flow = side.flow
     let half = side.half
     let number = side.number
+    var text = text
+    if let replay, place &+ UInt64(text.count) > replay.limit {
+      guard place < replay.limit else { return }
+      text = UnsafeRawBufferPointer(rebasing: text[..<Int(replay.limit - place)])
+    }
     guard let memory = text.baseAddress, flow.pointee.profile.isPlan || flow.pointee.profile == .unknown else {
       countSkipped(flow, text.count)
       return
@@ -301,7 +392,7 @@ extension Carriers {
       byteCount: UInt64(gap.byteCount), after: bytes, direction: direction, time: clock.moment, in: secrets)
     if !bytes.isEmpty {
       countSkipped(side.flow, bytes.count)
-      tls.pointee.unreadBytes += UInt64(bytes.count)
+      countUnread(side, tls, .cut, bytes.count)
     }
     streams.rests.take(back: &tls.pointee.ways[number].held)
     loseDecrypted(side)
@@ -314,10 +405,41 @@ extension Carriers {
     retryPeers(side, tls)
     if let held = tls.pointee.ways[side.number].held {
       countSkipped(side.flow, held.pointee.count)
-      tls.pointee.unreadBytes += UInt64(held.pointee.count)
+      countUnread(side, tls, .cut, held.pointee.count)
       streams.rests.take(back: &tls.pointee.ways[side.number].held)
     }
+    noteLateKeys(side, tls)
     nameUnread(side, tls)
+  }
+
+  /// Counts bytes that were not read, and why.
+  private mutating func countUnread(_ side: FlowSide, _ tls: Ref<TLSReader>, _ reason: TLSUnread, _ count: Int) {
+    guard replay == nil else { return }
+    tls.pointee.unread.add(reason, UInt64(count))
+    ledger.pointee.tlsUnread.add(reason, UInt64(count))
+    guard reason == .cut || reason == .noRecord, let late = streams.carrier(of: side.flow)?.pointee.late[side.number],
+      let open = late.pointee.open
+    else { return }
+    late.pointee.all[open].unread.add(reason, UInt64(count))
+  }
+
+  /// Takes back what was counted of a stretch all of which was read afterwards.
+  mutating func uncountUnread(_ side: FlowSide, _ stretch: LateStretch) {
+    guard let tls = streams.tls(of: side.flow) else { return }
+    for reason in [TLSUnread.cut, .noRecord] {
+      let count = tls.pointee.unread.move(stretch.unread[reason], from: reason, to: nil)
+      ledger.pointee.tlsUnread.move(count, from: reason, to: nil)
+    }
+  }
+
+  /// Counts as such the bytes of a direction whose secrets came too late.
+  private mutating func noteLateKeys(_ side: FlowSide, _ tls: Ref<TLSReader>) {
+    var late = tls.pointee.connection.takeLateByteCount(direction: tls.pointee.direction(side))
+    for reason in [TLSUnread.noKey, .noHello, .limit] where late > 0 {
+      let count = tls.pointee.unread.move(late, from: reason, to: .keyLate)
+      ledger.pointee.tlsUnread.move(count, from: reason, to: .keyLate)
+      late -= count
+    }
   }
 
   /// Of a connection none of whose records could be read, TLS is all that can be told.
@@ -327,16 +449,14 @@ extension Carriers {
       tls.pointee.ways[side.peer.number].held == nil
     else { return }
     let facts = tls.pointee.connection.facts
-    let lateBytes =
-      tls.pointee.connection.takeLateByteCount(direction: 0) + tls.pointee.connection.takeLateByteCount(direction: 1)
-    if let reason = lateBytes > 0 ? .keyLate : tls.pointee.unreadReason {
+    if let reason = tls.pointee.unread[.keyLate] > 0 ? .keyLate : tls.pointee.unreadReason {
       streams.tlsReasons.note(reason, random: facts.randomPrefix)
     }
     streams.noteUnreadTLS(
       flow,
       TLSHello(
         version: facts.version, serverName: facts.serverName,
-        protocols: facts.offeredProtocol.map { [$0] } ?? []), byteCount: tls.pointee.unreadBytes)
+        protocols: facts.offeredProtocol.map { [$0] } ?? []), byteCount: tls.pointee.unread.total)
   }
 
   /// Frees what a connection's records need; what is held was not read.
@@ -345,6 +465,7 @@ extension Carriers {
     for side in flow.sides {
       if let held = tls.pointee.ways[side.number].held {
         streams.countUnread(flow, held.pointee.count)
+        countUnread(side, tls, .cut, held.pointee.count)
         streams.rests.take(back: &tls.pointee.ways[side.number].held)
       }
       tls.pointee.ways[side.number].clear(budget)

@@ -124,6 +124,13 @@ extension Carriers {
           loseCarrier(side, reader)
           break loop
         }
+        if reader.pointee.isInDoubt {
+          let place = streams.place(side, source.base &+ UInt64(position))
+          guard goesOnAfterControl(header, side, reader, at: place) else {
+            loseCarrier(side, reader)
+            break loop
+          }
+        }
         if (header.key != nil) != reader.pointee.isMasked {
           noteMask(
             header, side, reader, at: bringer(source, position).at,
@@ -136,7 +143,9 @@ extension Carriers {
               .webSocketControl(header: header.count, key: header.key), side, at: source.base &+ UInt64(position),
               bytes, from: position, count: header.frameCount)
           }
-          takeControl(header, side, reader, bytes, at: position, of: source)
+          if !isCounted(side, source.base &+ UInt64(position)) {
+            takeControl(header, side, reader, bytes, at: position, of: source)
+          }
           position += header.frameCount
         } else {
           if streams.needs.contains(.stretches) {
@@ -145,7 +154,9 @@ extension Carriers {
           }
           beginFrame(header, side, reader, source.base &+ UInt64(position))
           position += header.count
-          if header.payloadCount == 0 { endFrame(side, reader, bringer(source, position - 1)) }
+          if header.payloadCount == 0 {
+            endFrame(side, reader, bringer(source, position - 1), at: source.base &+ UInt64(position - 1))
+          }
         }
       case .payload:
         let bringer = bringer(source, position)
@@ -154,7 +165,9 @@ extension Carriers {
           side, reader, bytes, at: position, count: count,
           place: streams.place(side, source.base &+ UInt64(position)), bringer)
         position += count
-        if reader.pointee.remaining == 0 { endFrame(side, reader, bringer) }
+        if reader.pointee.remaining == 0 {
+          endFrame(side, reader, bringer, at: source.base &+ UInt64(position - 1))
+        }
         if Int(truncatingIfNeeded: reader.pointee.offsets.end &- before) - handedOn > Self.batch {
           let new = Int(truncatingIfNeeded: reader.pointee.offsets.end &- before) - handedOn
           handedOn += new
@@ -198,9 +211,11 @@ extension Carriers {
     _ reader: Ref<WebSocketReader>, _ place: UInt64
   ) {
     let flow = side.flow
-    countCarrier(header.count)
     guard let record = streams.carrier(of: flow) else { return }
-    count(header, side, record)
+    if !isCounted(side, place) {
+      countCarrier(header.count)
+      count(header, side, record)
+    }
     reader.pointee.key = header.key
     reader.pointee.remaining = header.payloadCount
     reader.pointee.phase = 0
@@ -219,7 +234,7 @@ extension Carriers {
       return
     }
     record.pointee.carriers.insert(.deflate)
-    record.pointee.webSocket.compressed[Int(side.direction.rawValue)] &+= 1
+    if !isCounted(side, place) { record.pointee.webSocket.compressed[Int(side.direction.rawValue)] &+= 1 }
     guard flow.pointee.profile != .none else {
       reader.pointee.message = .plain
       return
@@ -235,12 +250,12 @@ extension Carriers {
 
   private mutating func endFrame(
     _ side: FlowSide, _ reader: Ref<WebSocketReader>,
-    _ bringer: Bringer
+    _ bringer: Bringer, at place: UInt64
   ) {
     reader.pointee.state = .header
     guard reader.pointee.isFinal, let record = streams.carrier(of: side.flow) else { return }
     let way = Int(side.direction.rawValue)
-    record.pointee.webSocket.messages[way] &+= 1
+    if !isCounted(side, place) { record.pointee.webSocket.messages[way] &+= 1 }
     if reader.pointee.message == .compressed {
       // What a sender leaves out at the end of a message (RFC 7692, section 7.2.2): the end of an empty block. After a final block nothing
       // was left out, unless the sender has begun another block for it (section 7.2.3.4).
@@ -334,7 +349,10 @@ extension Carriers {
     if half.pointee.flags.contains(.passing) {
       passed = min(stretch.count, Int(half.pointee.passOver))
       half.pointee.passOver -= UInt32(passed)
-      if half.pointee.passOver == 0 { half.pointee.flags.remove(.passing) }
+      if half.pointee.passOver == 0 {
+        half.pointee.flags.remove(.passing)
+        streams.noteFound(side, inner &+ UInt64(passed))
+      }
       countSkipped(flow, streams.wireCount(side, from: inner, passed))
     }
     guard passed < stretch.count else { return }
@@ -432,6 +450,12 @@ extension Carriers {
   }
 
   // MARK: Counting
+
+  /// Whether a frame at `place` of the stream of frames was counted before: it is read again.
+  private mutating func isCounted(_ side: FlowSide, _ place: UInt64) -> Bool {
+    guard let replay else { return false }
+    return streams.place(side, place) >= replay.frames
+  }
 
   /// Counts a frame.
   mutating func count(

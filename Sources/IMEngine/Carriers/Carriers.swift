@@ -14,6 +14,8 @@ struct Carriers: ~Copyable {
   let secrets: TLSContext?
   /// Connections that wait for keys.
   var waiting: [WaitingFlow] = []
+  /// What is read again of a stretch that came late; `nil` while streams are read in order.
+  var replay: Replay?
   let holders: HolderQueue
   let ledger: UnsafeMutablePointer<Ledger>
   let clock: PacketClock
@@ -23,6 +25,7 @@ struct Carriers: ~Copyable {
   init(options: EngineOptions, shared: SharedState, streams: consuming Streams, secrets: TLSContext?) {
     self.streams = streams
     self.secrets = secrets
+    self.streams.readsTLS = secrets != nil
     inflateLimit = options.inflateLimit
     inflateRatio = options.inflateRatio
     (holders, ledger, clock, budget) = (shared.holders, shared.ledger, shared.clock, shared.budget)
@@ -46,6 +49,10 @@ struct Carriers: ~Copyable {
     _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch
   ) {
     if side.half.pointee.flags.contains(.carried) {
+      if let late = streams.carrier(of: side.flow)?.pointee.late[side.number] {
+        keepAfterGap(side, late, bytes, stretch)
+      }
+      beginUpgraded(side.flow)
       if let tls = streams.tls(of: side.flow) {
         decrypt(side, tls, bytes, stretch)
       } else {
@@ -79,7 +86,7 @@ struct Carriers: ~Copyable {
     let isInTLS = half.pointee.flags.contains(.carried) && streams.reader(side) == nil
     if !half.pointee.flags.contains(.carried) || isInTLS, !streams.awaitsRoles(side.flow) {
       if readsCarrier(side, rest, isEnd: isEnd) { return }
-      if secrets != nil, !isInTLS, findsTLS(side, rest) { return }
+      if !isInTLS, secrets != nil && findsTLS(side, rest) || findsUpgrade(side, rest, new: count) { return }
       if !half.pointee.flags.contains(.fromStart) {
         let looksAtAll = streams.isThorough(half, rest, isEnd: isEnd)
         if findWebSocket(side, rest, isThorough: looksAtAll) { return }
@@ -104,11 +111,14 @@ struct Carriers: ~Copyable {
     // Of what the snaplen cut off from a known frame, nothing can have been an answer.
     let isBody = gap.reason == .snaplen && (half.pointee.rest != nil || half.pointee.flags.contains(.passing))
     if half.pointee.flags.contains(.carried) {
+      beginUpgraded(side.flow)
+      rememberBeforeGap(side, gap)
       if let tls = streams.tls(of: side.flow) {
         loseRecords(side, tls, gap)
       } else {
         loseCarrierBytes(side, gap)
       }
+      noteAfterGap(side)
     } else {
       loseFrame(side, gap)
     }

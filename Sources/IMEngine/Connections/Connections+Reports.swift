@@ -1,3 +1,4 @@
+import IMTLS
 import IMWire
 
 /// What is told of a connection.
@@ -7,6 +8,7 @@ extension Connections {
       flow.pointee.reported = true
       if !flow.pointee.sawSyn { ledger.pointee.midstreamConnections += 1 }
       streams.tellSkipped(flow)
+      if let record = streams.carrier(of: flow) { countTLS(record) }
     }
     guard needs.contains(.connections), !flow.isTwin else { return }
     let side = Int(flow.pointee.client)
@@ -66,6 +68,18 @@ extension Connections {
         session: flow.pointee.session == .max ? nil : flow.pointee.session, heartbeatsArePings: arePings,
         carrier: streams.carrier(of: flow).map { CarrierReport($0.pointee) },
         serverPlan: serverPlan, fatalSilence: fatalSilence))
+  }
+
+  /// Counts what the TLS of a connection told, of which data were decrypted.
+  private mutating func countTLS(_ record: Ref<CarrierRecord>) {
+    guard record.pointee.carriers.contains(.tls) else { return }
+    let report = CarrierReport(record.pointee)
+    ledger.pointee.tlsDecrypted += 1
+    for way in 0...1 { ledger.pointee.tlsAlerts[way] += UInt64(report.alerts[way]) }
+    guard let time = report.tls?.handshakeTime else { return }
+    ledger.pointee.tlsHandshakes += 1
+    let total = ledger.pointee.tlsHandshakeTime
+    ledger.pointee.tlsHandshakeTime = total + time < total ? total : total + time
   }
 
   /// Reports on every connection that is not over, in the order of their places: what is known of them now.

@@ -161,6 +161,7 @@ extension Connections {
     guard flow.pointee.serial == entry.serial else { return }
     // Segments that came behind the end may still be held.
     flush(entry.flow, flow)
+    carriers.flushLate(flow, isEnd: false)
     streams.tellSkipped(flow)
     if flow.pointee.figures != .max, tracker.figures.pointer(flow.pointee.figures).pointee.unsettled > 0 {
       recycling.add(flow: entry.flow, serial: entry.serial, due: max(entry.due, clock.now).advanced(by: Self.lingering))
@@ -205,6 +206,7 @@ extension Connections {
         timeOut(index, clock.now)
       } else {
         flush(index, flow)
+        carriers.flushLate(flow, isEnd: true)
       }
     }
     streams.closeIslands()

@@ -260,7 +260,9 @@ struct Connections: ~Copyable {
           streamOffset: side.half.pointee.offset,
           byteCount: UInt64(segment.pointee.payloadCount + segment.pointee.cutCount)), side.flow)
     }
-    if !streams.islands.isEmpty {
+    if side.half.pointee.flags.contains(.carried) {
+      reassembler.countLate(side, segment, carriers.fillLate(side, segment, bytes))
+    } else if !streams.islands.isEmpty {
       reassembler.countLate(side, segment, streams.fillIslands(segment, side, bytes))
     }
   }

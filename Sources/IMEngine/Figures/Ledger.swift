@@ -1,3 +1,4 @@
+package import IMTLS
 package import IMWire
 
 /// Where every captured packet and byte went.
@@ -31,6 +32,14 @@ package struct Ledger: Sendable {
   package var unreadBytes: UInt64 = 0
   /// Of the unread, those of TLS.
   package var tlsBytes: UInt64 = 0
+  /// Of the skipped and the unread, those of TLS records that were not read although the run has a key log, by reason.
+  package var tlsUnread = TLSUnreadBytes()
+  /// TLS connections of which data were decrypted; counted with their last report.
+  package var tlsDecrypted: UInt64 = 0
+  /// TLS alerts that were read, but for close_notify, client to server first; counted with the last report of their connection.
+  package var tlsAlerts: InlineArray<2, UInt64> = [0, 0]
+  /// TLS handshakes whose times are known, and how long they took together; counted with the last report of their connection.
+  package var tlsHandshakes: UInt64 = 0, tlsHandshakeTime = Nanoseconds.zero
   /// Payload of segments that a wrong checksum threw out.
   package var rejectedBytes: UInt64 = 0
 

@@ -42,6 +42,12 @@ struct CarrierOffsets {
     return piece.wire &+ share(piece, inner)
   }
 
+  /// The same, or where that begins which made the byte where a share is all that is known.
+  func wireFloor(_ inner: UInt64) -> UInt64 {
+    guard let piece = piece(inner), piece.innerCount != piece.wireCount else { return wire(inner) }
+    return piece.wire
+  }
+
   /// The bytes on the wire that have made `count` bytes from `inner` on.
   func wireCount(_ inner: UInt64, _ count: Int) -> Int {
     Int(truncatingIfNeeded: total(inner &+ UInt64(count)) &- total(inner))

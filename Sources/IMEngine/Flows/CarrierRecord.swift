@@ -17,6 +17,10 @@ struct CarrierRecord {
   var readers: InlineArray<2, Ref<WebSocketReader>?> = [nil, nil]
   /// The reader of TLS records; `nil` where there are none, or the run has no key log.
   var tls: Ref<TLSReader>?
+  /// The side whose ClientHello comes next, of a connection that was decoded without TLS up to there; 255 for none.
+  var upgradingSide: UInt8 = 255
+  /// The stretches around gaps of side 0 and side 1, for what comes late; `nil` where there are none.
+  var late: InlineArray<2, Ref<LateStretches>?> = [nil, nil]
   /// What was counted of WebSocket frames.
   var webSocket = WebSocketFigures()
   /// The plan that the subprotocol names; 255 for none.
@@ -37,17 +41,33 @@ package final class CarrierReport: Sendable {
   package let usesTLS: Bool
   /// What its WebSocket frames were; `nil` where it has none.
   package let webSocket: WebSocketFigures?
-  /// What its TLS handshake told, where its records were decrypted.
+  /// What its TLS handshake told, as far as it was read; `nil` without TLS or without a key log.
   package let tls: TLSFacts?
+  /// Whether data of its TLS records were decrypted.
+  package let isDecrypted: Bool
+  /// Why most of the bytes of `unread` were not read, those before TLS began aside; of a connection none of which was decrypted, why its first record was not. `nil`
+  /// where there are none.
+  package let unreadReason: TLSUnread?
   /// TLS alerts that were read, client to server first.
   package let alerts: InlineArray<2, Int>
+  /// Bytes of TLS records that were not read, by reason.
+  package let unread: TLSUnreadBytes
 
   init(_ record: CarrierRecord) {
     destination = record.destination
     usesTLS = record.usesTLS
     webSocket = record.carriers.contains(.webSocket) ? record.webSocket : nil
-    let connection = record.carriers.contains(.tls) ? record.tls?.pointee.connection : nil
+    let connection = record.tls?.pointee.connection
     tls = connection?.facts
+    isDecrypted = record.carriers.contains(.tls)
+    let unread = record.tls?.pointee.unread ?? TLSUnreadBytes()
+    self.unread = unread
+    if isDecrypted || unread[.keyLate] > 0 {
+      let most = TLSUnread.allCases.filter { $0 != .beforeTLS }.max { unread[$0] < unread[$1] }
+      unreadReason = most.flatMap { unread[$0] > 0 ? $0 : nil }
+    } else {
+      unreadReason = record.tls?.pointee.unreadReason
+    }
     let isSwapped = connection?.isSwapped == true
     alerts = [
       connection?.alertCount(direction: isSwapped ? 1 : 0) ?? 0,

@@ -23,6 +23,13 @@ struct TLSReader {
       accounted = now
     }
 
+    /// The same with another copy of `held`, for which the budget was told nothing.
+    func copy(held: Ref<StreamRest>?) -> Way {
+      var copy = self
+      (copy.held, copy.accounted, copy.waitsSince) = (held, 0, nil)
+      return copy
+    }
+
     /// Frees what it holds beside `held`.
     mutating func clear(_ budget: MemoryBudget) {
       offsets.clear()
@@ -36,8 +43,10 @@ struct TLSReader {
   let client: Int
   /// The directions, by the number of the side that sends.
   var ways: InlineArray<2, Way> = [Way(), Way()]
-  /// Decrypted bytes, and bytes of records that were not read.
-  var plaintextBytes: UInt64 = 0, unreadBytes: UInt64 = 0
+  /// Decrypted bytes.
+  var plaintextBytes: UInt64 = 0
+  /// Bytes of records that were not read.
+  var unread = TLSUnreadBytes()
   /// Why the first record that was not read was not.
   var unreadReason: TLSUnread?
 

@@ -66,6 +66,10 @@ struct WebSocketReader {
   /// last one does not.
   private var messages: [(start: UInt64, end: UInt64)] = []
   private var firstMessage = 0
+  /// Whether a gap that a control frame may fill is in the middle of a message: the fragments after it tell. They begin at `doubtFrom` of
+  /// TCP's stream.
+  var isInDoubt = false
+  var doubtFrom = UInt64.max
   /// The last ping without an answer: when it came and what it said.
   var pingAt: Timestamp?
   var pingHash: UInt64 = 0
@@ -75,6 +79,14 @@ struct WebSocketReader {
     self.state = state
     allowsCompression = true
     if state == .lost { message = .unknown }
+  }
+
+  /// The same with another copy of `held`, and with the inflater, which this one has no more. The budget was told nothing of it.
+  mutating func detached(held: Ref<StreamRest>?) -> WebSocketReader {
+    var copy = self
+    (copy.held, copy.accounted) = (held, 0)
+    if message != .compressed, !keepsWindow { copy.inflater = nil } else { inflater = nil }
+    return copy
   }
 
   /// A message begins with the next byte that is handed on.

@@ -29,6 +29,7 @@ package struct TLSReason: Sendable {
       case .limit: "the search for keys came to its limit"
       case .cut, .noRecord: "too many bytes are missing"
       case .earlyRejected: "the server rejected the early data"
+      case .beforeTLS: "it came before TLS began"
       }
     return "\(what) (\(reason.rawValue))"
   }

@@ -321,6 +321,9 @@ extension Streams {
     noteTLS(flow, hello)
   }
 
+  /// The same of one that goes on in TLS after a beginning in the clear, in a run without a key log.
+  mutating func noteUpgrade(_ flow: Ref<Flow>, _ hello: TLSHello) { noteTLS(flow, hello) }
+
   private mutating func noteTLS(_ flow: Ref<Flow>, _ hello: TLSHello) {
     flow.pointee.profile = .tls
     ledger.pointee.tlsConnections += 1

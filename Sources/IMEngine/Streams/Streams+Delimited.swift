@@ -13,6 +13,9 @@ extension Streams {
   ) {
     let half = side.half
     let plan = currentPlan
+    if half.pointee.rest == nil, bytes.u8(stretch.offset) == 0x16, upgrades(side, bytes, stretch.offset, stretch.end) {
+      return append(side, bytes, stretch)
+    }
     if plan.pointee.framing.isGeneral { return consumeGeneral(side, bytes, stretch) }
     var position = stretch.offset
     let end = stretch.end

@@ -8,6 +8,16 @@ extension Streams {
     flow.pointee.carrier == .max ? nil : tracker.carriers.pointer(flow.pointee.carrier)
   }
 
+  /// The same, made when it is not there.
+  mutating func carrierRecord(_ flow: Ref<Flow>) -> Ref<CarrierRecord> {
+    if flow.pointee.carrier == .max {
+      if tracker.carriers.room == 0 { budget.take(.connections, Tracker.carrierGrowth) }
+      flow.pointee.carrier = tracker.carriers.allocate(CarrierRecord(), owner: flow.pointee.index)
+      if tracker.isShortOfCarriers { clock.wakeNow() }
+    }
+    return tracker.carriers.pointer(flow.pointee.carrier)
+  }
+
   /// The reader of a direction's WebSocket frames.
   @inline(__always)
   func reader(_ side: FlowSide) -> Ref<WebSocketReader>? {
@@ -75,6 +85,12 @@ extension Streams {
     } else {
       tls(of: side.flow)?.pointee.ways[side.number].skippedFrom = place
     }
+  }
+
+  /// A carried direction has found the protocol's next frame after a gap, at `offset` of what it holds.
+  mutating func noteFound(_ side: FlowSide, _ offset: UInt64) {
+    guard !isInIsland, let late = carrier(of: side.flow)?.pointee.late[side.number] else { return }
+    late.pointee.close(at: reader(side)?.pointee.offsets.wireFloor(offset) ?? wireOffset(side, offset))
   }
 
   /// That place.

@@ -90,7 +90,10 @@ extension Streams {
     let offset = rest.pointee.streamOffset
     let at = rest.pointee.count > 0 ? rest.pointee.mark(at: rest.pointee.start).timestamp : clock.moment
     if count > 0 { setAside(side, rest, count) }
-    if isFound { closeIsland(side, at: offset &+ UInt64(count)) }
+    if isFound {
+      closeIsland(side, at: offset &+ UInt64(count))
+      if isCarried { noteFound(side, offset &+ UInt64(count)) }
+    }
     rest.pointee.consume(count)
     if isFound { tellFound(side, offset &+ UInt64(count), at) }
   }

@@ -41,6 +41,8 @@ struct Streams: ~Copyable {
   var skipped: [UInt64: SkippedFrame] = [:]
   /// Whether what is decoded is in an island.
   var isInIsland = false
+  /// Whether TLS records are read: the run has a key log.
+  var readsTLS = false
   /// Gaps that late segments may still fill.
   var islands: IslandTable
   /// Who is the client of connections whose beginning was not captured.
@@ -142,6 +144,7 @@ extension Streams {
       case .needMore:
         break loop
       case .notAFrame:
+        if upgrades(side, bytes, position, end) { return append(side, bytes, stretch.from(position)) }
         if speaksVariant(flow, bytes, position, end) { continue loop }
         let misfit = oversize(side, bytes, position, end) != nil ? .needMore : readMisfit(side, bytes, position, end)
         if misfit == .needMore { break loop }
@@ -291,6 +294,7 @@ extension Streams {
         rest.pointee.needed = frame.pointee.count
         return
       case .notAFrame:
+        if upgrades(side, bytes, start, end) { return }
         if speaksVariant(flow, bytes, start, end) { continue }
         if !isEnd, let count = oversize(side, bytes, start, end) {
           guard skipOversized(side, rest, bytes, count) else { return }

@@ -1,4 +1,5 @@
 import IMEngine
+import IMTLS
 import IMWire
 
 extension Catalogue {
@@ -131,6 +132,34 @@ extension Catalogue {
         "stream.carriers", .bytes, .packet, "Of the stray bytes, those that carriers put around frames",
         json: ["ledger.carrier_bytes"], text: [FigureText(.bytes, "of carriers", nil, .among)], omitsZero: true
       ) { run, _, _ in .count(run.summary.ledger.carrierBytes) },
+      Row(
+        "tls.unread", .bytes, .packet,
+        "Bytes of TLS that were not read although there is a key log; decreases where late segments make them readable",
+        by: [.unreadTLS], json: ["ledger.tls.unread_bytes.{reason}"],
+        metric: MetricName("imdump_tls_unread_bytes", .gauge), omitsZero: true, kind: .gauge
+      ) { run, reason, _ in .count(run.summary.ledger.tlsUnread[TLSUnread.allCases[reason]]) },
+      Row(
+        "tls.decrypted", .count, .end, "TLS connections of which data were decrypted",
+        json: ["ledger.tls.decrypted_connections"], metric: MetricName("imdump_tls_connections_decrypted"),
+        omitsZero: true
+      ) { run, _, _ in .count(run.summary.ledger.tlsDecrypted) },
+      Row(
+        "tls.alerts", .count, .end, "TLS alerts on decrypted connections, but for close_notify", by: [.direction],
+        json: ["ledger.tls.alerts.{direction}"], metric: MetricName("imdump_tls_alerts"), omitsZero: true
+      ) { run, way, _ in .count(run.summary.ledger.tlsAlerts[way]) },
+      Row(
+        "tls.handshakes", .count, .end, "TLS handshakes that were read from ClientHello to Finished",
+        json: ["ledger.tls.handshakes"], metric: MetricName("imdump_tls_handshakes"), omitsZero: true
+      ) { run, _, _ in .count(run.summary.ledger.tlsHandshakes) },
+      Row(
+        "tls.handshakes.mean", .time, .end, "Mean time of these handshakes",
+        json: ["ledger.tls.handshake_mean_us"],
+        metric: MetricName("imdump_tls_handshake_mean_seconds", .gauge), kind: .gauge
+      ) { run, _, _ in
+        let ledger = run.summary.ledger
+        guard ledger.tlsHandshakes > 0 else { return nil }
+        return .microseconds(ledger.tlsHandshakeTime.microseconds / Int64(clamping: ledger.tlsHandshakes))
+      },
       Row(
         "websocket.connections", .count, .packet, "Connections of WebSocket frames",
         json: ["ledger.websocket.connections"], text: [FigureText(.seen, "in WebSocket", order: 101)], omitsZero: true

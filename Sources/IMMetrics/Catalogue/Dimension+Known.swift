@@ -1,4 +1,5 @@
 package import IMEngine
+import IMTLS
 
 extension Dimension {
   /// The sender's side.
@@ -48,6 +49,27 @@ extension Dimension {
       case .snaplen: (reason.name, "that the snaplen cut")
       case .unseen: (reason.name, "that nobody acknowledged")
       }
+    })
+
+  /// Why bytes of TLS records were not read.
+  package static let unreadTLS = Dimension(
+    "reason",
+    TLSUnread.allCases.map { reason in
+      let help =
+        switch reason {
+        case .noKey: "the key log has no secrets for the client random"
+        case .keyLate: "the secrets came too late"
+        case .noHello: "no ClientHello was captured, and no secrets fit"
+        case .noServerHello: "the ServerHello was not captured, whose random TLS 1.2 needs"
+        case .suite: "a version or cipher suite that is not read"
+        case .tag: "the secrets do not open the record"
+        case .limit: "a search came to its limit"
+        case .cut: "bytes of the record are missing"
+        case .noRecord: "between a gap and the next record"
+        case .earlyRejected: "early data that the server rejected"
+        case .beforeTLS: "in the clear before TLS began, as before STARTTLS"
+        }
+      return (reason.rawValue, help)
     })
 
   /// Why a packet was of no use.

@@ -145,6 +145,13 @@ enum ConnectionWords {
       remarks.append(row.info.client == row.info.peer ? "PROXY" : "PROXY from \(row.info.peer)")
     }
     if row.info.carriers.contains(.tls) { remarks.append("TLS") }
+    if let unread = row.unreadTLS {
+      let random = unread.hasNoKey ? unread.clientRandom.map { " \($0)" } ?? "" : ""
+      let what = unread.isPart ? "\(count(unread.byteCount, "byte")) of it" : "TLS"
+      remarks.append("\(what) not decrypted (\(unread.reason)\(random))")
+    } else if row.isTLS {
+      remarks.append("not decrypted")
+    }
     if row.info.carriers.contains(.webSocket) { remarks.append("WebSocket") }
     return remarks.joined(separator: ", ")
   }

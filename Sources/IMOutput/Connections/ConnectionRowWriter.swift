@@ -34,6 +34,13 @@ package struct ConnectionRowWriter {
       if let profile = row.profile(of: profiles) { lines.string("profile", profile) }
       if row.isTLS { lines.string("tls", row.tlsVersion ?? "TLS") }
       if let name = row.serverName { lines.string("sni", name) }
+      if let unread = row.unreadTLS {
+        lines.open("tls_unread")
+        lines.name("reason", unread.reason)
+        lines.exact("bytes", unread.byteCount)
+        if let random = unread.clientRandom { lines.string("client_random", random) }
+        lines.close()
+      }
       lines.flag("saw_syn", row.sawSyn)
       lines.instant("time", row.firstSeen)
       lines.signed("first_us", row.firstSeen.microseconds)

@@ -88,6 +88,7 @@ final class BrowseLoop {
     browser.progress.isLoading = !state.isOver
     browser.progress.percent = state.percent
     browser.progress.error = state.error
+    browser.progress.unread = state.unread
     browser.progress.isLive = state.isLive && !state.isOver
     browser.progress.capture = state.capture
     guard state.commits != commits else { return }

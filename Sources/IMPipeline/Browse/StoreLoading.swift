@@ -21,6 +21,8 @@ final class StoreLoading: Sendable {
     var isOver = false
     /// What was wrong.
     var error: String?
+    /// What was not decoded, and what to do about it.
+    var unread: [String] = []
   }
 
   private let held = Mutex(State())
@@ -73,6 +75,8 @@ final class StoreLoading: Sendable {
         change { $0.percent = percent }
       })
     var status = errors.isEmpty ? ExitStatus.success : .failure
+    let unread = run.unread(driver).filter(\.isNotable).map(\.text)
+    change { $0.unread = unread }
     for companion in companions.reversed() { status = companion.conclude(status) }
     return errors.first?.description ?? (status == .success ? nil : "the store could not be written")
   }

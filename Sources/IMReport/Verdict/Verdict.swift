@@ -161,8 +161,10 @@ package struct Verdict: Sendable {
     }
     if ledger.tlsConnections > 0 {
       let share = "\(ledger.tlsConnections) of \(count(ledger.connections, "TCP connection"))"
-      return
-        "Nothing was decoded: \(share) \(ledger.tlsConnections == 1 ? "is" : "are") encrypted; to read them: --keylog FILE"
+      let what =
+        model.hasKeyLog
+        ? "the key log does not open \(ledger.tlsConnections == 1 ? "it" : "them")" : "to read them: --keylog FILE"
+      return "Nothing was decoded: \(share) \(ledger.tlsConnections == 1 ? "is" : "are") encrypted; \(what)"
     }
     return
       "Nothing was decoded: \(count(ledger.connections, "TCP connection")), none in a protocol that imdump was told to read"

@@ -1,0 +1,345 @@
+import IMTLS
+import IMWire
+
+/// Segments of carried directions that arrive after the hole before them was given up.
+///
+/// Before a direction goes on behind a gap, the state of all its readers is copied (`LateStretch`). What arrives late is read with that
+/// state, as far as it is contiguous; the bytes after the gap follow, up to the frame that the direction found by itself. All bytes of a
+/// stretch were counted as passed over; those that frames are made of are counted anew.
+extension Carriers {
+  // MARK: Beginning and ending
+
+  /// Remembers a carried direction as it is before a gap. The direction has the offset of the gap's end already.
+  @inline(never)
+  mutating func rememberBeforeGap(_ side: FlowSide, _ gap: Gap) {
+    let half = side.half
+    guard replay == nil, side.flow.pointee.profile.isPlan, let record = streams.carrier(of: side.flow) else { return }
+    let end = Int(truncatingIfNeeded: half.pointee.offset)
+    if let late = record.pointee.late[side.number], let open = late.pointee.open {
+      if gap.reason != .snaplen, end - late.pointee.all[open].island.start <= LateStretch.mostBytes {
+        late.pointee.all[open].island.end = end
+      } else {
+        finishLate(side, open)
+      }
+      return
+    }
+    guard gap.reason != .snaplen, gap.byteCount <= LateStretch.mostBytes, isInStep(side, record) else { return }
+    var stretch = LateStretch(
+      island: Island(start: end - gap.byteCount, end: end, isKnown: true), half: half.pointee)
+    stretch.half.queue = nil
+    stretch.half.rest = copy(half.pointee.rest)
+    if let tls = record.pointee.tls {
+      stretch.side = tls.pointee.connection.saveSide(direction: tls.pointee.direction(side))
+      stretch.way = tls.pointee.ways[side.number].copy(held: copy(tls.pointee.ways[side.number].held))
+    }
+    if let reader = record.pointee.readers[side.number] {
+      // The window of compressed messages goes with what was before the gap.
+      stretch.reader = reader.pointee.detached(held: copy(reader.pointee.held))
+      reader.pointee.account(budget)
+    }
+    stretch.accounted = LateStretch.cost + (stretch.reader?.inflater == nil ? 0 : RawInflater.cost)
+    budget.held += stretch.accounted
+    let late = record.pointee.late[side.number] ?? Ref.make(LateStretches())
+    record.pointee.late[side.number] = late
+    if late.pointee.all.count >= LateStretch.most { finishLate(side, 0) }
+    late.pointee.all.append(stretch)
+    holders.add(side, streams.tracker.flows)
+  }
+
+  /// What a gap made of a direction: where it still knows its frames, the stretch is over.
+  mutating func noteAfterGap(_ side: FlowSide) {
+    guard replay == nil, let record = streams.carrier(of: side.flow), let late = record.pointee.late[side.number],
+      let open = late.pointee.open
+    else { return }
+    let offset = side.half.pointee.offset
+    // Frames that follow one whose length is known were counted; so is the record.
+    if let reader = record.pointee.readers[side.number], reader.pointee.state != .lost, !reader.pointee.isInDoubt {
+      late.pointee.all[open].frames = min(late.pointee.all[open].frames, offset)
+    }
+    if isInStep(side, record) { late.pointee.close(at: offset) }
+  }
+
+  /// Whether all readers of a direction know where they are.
+  private func isInStep(_ side: FlowSide, _ record: Ref<CarrierRecord>) -> Bool {
+    guard side.half.pointee.flags.isDisjoint(with: [.lost, .passing]) else { return false }
+    if let tls = record.pointee.tls,
+      !tls.pointee.connection.isInStep(direction: tls.pointee.direction(side))
+        || tls.pointee.ways[side.number].waitsSince != nil
+    {
+      return false
+    }
+    guard let reader = record.pointee.readers[side.number] else { return record.pointee.tls != nil }
+    return reader.pointee.state == .payload || reader.pointee.state == .header && !reader.pointee.isInDoubt
+  }
+
+  private func copy(_ rest: Ref<StreamRest>?) -> Ref<StreamRest>? {
+    guard let rest, rest.pointee.count > 0 else { return nil }
+    let result = streams.rests.make()
+    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+    let base = rest.pointee.streamOffset &- UInt64(rest.pointee.start)
+    for (position, count, mark) in rest.pointee.deliveries(rest.pointee.count) {
+      result.pointee.append(
+        bytes, Stretch(offset: position, count: count, timestamp: mark.timestamp, number: mark.number),
+        streamOffset: base &+ UInt64(position))
+    }
+    result.pointee.needed = rest.pointee.needed
+    return result
+  }
+
+  /// Keeps bytes that follow a gap until the protocol's next frame is found. They end where the direction is.
+  mutating func keepAfterGap(_ side: FlowSide, _ late: Ref<LateStretches>, _ bytes: borrowing Bytes, _ stretch: Stretch)
+  {
+    guard let open = late.pointee.open else { return }
+    let end = Int(truncatingIfNeeded: side.half.pointee.offset)
+    guard end - late.pointee.all[open].island.start <= LateStretch.mostBytes else { return finishLate(side, open) }
+    late.pointee.all[open].island.end = end
+    let added = late.pointee.all[open].island.fill(at: end - stretch.count, bytes, stretch)
+    late.pointee.all[open].accounted += added
+    budget.held += added
+    if budget.isOverHeld { clock.wakeNow() }
+  }
+
+  // MARK: Filling
+
+  /// Reads what a late segment brings of a carried direction's stream; answers how many of its bytes were missing.
+  @inline(never)
+  mutating func fillLate(_ side: FlowSide, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes) -> Int {
+    guard let late = streams.carrier(of: side.flow)?.pointee.late[side.number] else { return 0 }
+    let main = side.half.pointee
+    let next = main.flags.contains(.finished) ? main.next &- 1 : main.next
+    let place = Int(truncatingIfNeeded: main.offset) + segment.pointee.sequence.distance(from: next)
+    let stretch = Stretch(
+      offset: segment.pointee.payload, count: segment.pointee.payloadCount, timestamp: segment.pointee.timestamp,
+      number: segment.pointee.number)
+    var filled = 0
+    var i = 0
+    while i < late.pointee.all.count {
+      let island = late.pointee.all[i].island
+      guard island.start < place + stretch.count, place < island.end else {
+        i += 1
+        continue
+      }
+      let added = late.pointee.all[i].island.fill(at: place, bytes, stretch)
+      filled += added
+      guard added > 0 else {
+        i += 1
+        continue
+      }
+      ledger.pointee.strayBytes += UInt64(added)
+      late.pointee.all[i].accounted += added
+      budget.held += added
+      late.pointee.all[i].isFilled = true
+      if !readLate(side, late, i, isFinal: false) { i += 1 }
+    }
+    if let tls = streams.tls(of: side.flow) { retryPeers(side, tls) }
+    return filled
+  }
+
+  /// Reads what came late of a connection, with what follows it, as far as it is there; `isEnd` forgets the rest.
+  mutating func flushLate(_ flow: Ref<Flow>, isEnd: Bool) {
+    guard flow.pointee.carrier != .max else { return }
+    for side in flow.sides {
+      flushLate(side)
+      if isEnd { dropLate(side) }
+    }
+  }
+
+  /// Reads what came late of a direction, with what follows it, as far as it is there.
+  mutating func flushLate(_ side: FlowSide) {
+    guard let late = streams.carrier(of: side.flow)?.pointee.late[side.number] else { return }
+    var i = 0
+    while i < late.pointee.all.count {
+      if late.pointee.all[i].isFilled { finishLate(side, i) } else { i += 1 }
+    }
+  }
+
+  /// Frees what is remembered of a direction's gaps.
+  mutating func dropLate(_ side: FlowSide) {
+    guard let record = streams.carrier(of: side.flow), let late = record.pointee.late[side.number] else { return }
+    while !late.pointee.all.isEmpty { free(late, 0) }
+    late.free()
+    record.pointee.late[side.number] = nil
+  }
+
+  /// Reads a stretch as far as it is there, and forgets it.
+  private mutating func finishLate(_ side: FlowSide, _ i: Int) {
+    guard let late = streams.carrier(of: side.flow)?.pointee.late[side.number] else { return }
+    if late.pointee.all[i].isFilled, readLate(side, late, i, isFinal: true) { return }
+    free(late, i)
+  }
+
+  private mutating func free(_ late: Ref<LateStretches>, _ i: Int) {
+    var stretch = late.pointee.all.remove(at: i)
+    streams.rests.take(back: &stretch.half.rest)
+    if var way = stretch.way {
+      streams.rests.take(back: &way.held)
+      way.clear(budget)
+    }
+    stretch.reader?.clear(budget)
+    budget.held -= stretch.accounted
+  }
+
+  // MARK: Reading
+
+  /// Reads the beginning of a stretch with the state from before its gap. True when the stretch is over, and forgotten.
+  ///
+  /// `isFinal` passes over what is still missing.
+  private mutating func readLate(_ side: FlowSide, _ late: Ref<LateStretches>, _ i: Int, isFinal: Bool) -> Bool {
+    guard side.flow.pointee.profile.isPlan else { return false }
+    var stretch = late.pointee.all[i]
+    guard isFinal || stretch.island.pieces.first?.start == stretch.island.start else { return false }
+    // What it holds is here alone.
+    late.pointee.all[i].island.pieces = []
+    let half = side.half
+    let main = half.pointee
+    let note = streams.journals.note(side)
+    let skipped = note.pointee.skipped
+    let (stray, decoded, damaged) = (
+      ledger.pointee.strayBytes, ledger.pointee.decodedBytes, ledger.pointee.damagedBytes
+    )
+    let own = figuresOfStray(side.flow)
+    note.pointee.skipped = 0
+    replay = Replay(limit: stretch.limit, records: stretch.records, frames: stretch.frames)
+    streams.isInIsland = true
+    exchange(side, &stretch)
+    half.pointee.queue = nil
+    half.pointee.offset = UInt64(truncatingIfNeeded: stretch.island.start)
+    streams.select(side.flow.pointee.profile)
+    feed(side, &stretch, isFinal: isFinal)
+    let place = stretch.island.start
+    // Where nothing is missing any more in front of a direction that has not found a frame, it goes on from here.
+    let offset = main.offset
+    let rejoins =
+      stretch.isOpen && !isFinal && place == Int(truncatingIfNeeded: offset) && !main.flags.contains(.finished)
+    let unread = rejoins ? countHeld(side) : 0
+    var after = half.pointee
+    (after.queue, after.offset, after.next) = (main.queue, main.offset, main.next)
+    half.pointee = after
+    var uncounted = 0
+    if rejoins {
+      // What the direction held was not counted yet, and what it holds now will be.
+      uncounted = countHeld(in: stretch, side)
+      if half.pointee.rest != nil || unread > 0 { holders.add(side, streams.tracker.flows) }
+    } else {
+      exchange(side, &stretch)
+      half.pointee.queue = main.queue
+      half.pointee.offset = main.offset
+    }
+    streams.isInIsland = false
+    replay = nil
+    note.pointee.skipped = rejoins ? 0 : skipped
+    let read = Int(ledger.pointee.decodedBytes &- decoded) + Int(ledger.pointee.damagedBytes &- damaged)
+    ledger.pointee.strayBytes = UInt64(max(0, Int(stray) + uncounted - read - unread))
+    setFiguresOfStray(side.flow, own, less: read + unread - uncounted)
+    late.pointee.all[i] = stretch
+    let isWhole = rejoins || !stretch.isOpen && UInt64(place) >= stretch.limit
+    if isWhole, !isFinal { uncountUnread(side, stretch) }
+    guard isWhole || isFinal else { return false }
+    free(late, i)
+    return true
+  }
+
+  /// Exchanges the state of a direction's readers with that of a stretch. Numbers of TCP stay the direction's.
+  private mutating func exchange(_ side: FlowSide, _ stretch: inout LateStretch) {
+    let half = side.half
+    let state: HalfFlags = [.lost, .passing, .delimited, .inflating]
+    let (flags, rest, passOver) = (half.pointee.flags, half.pointee.rest, half.pointee.passOver)
+    half.pointee.flags = flags.subtracting(state).union(stretch.half.flags.intersection(state))
+    half.pointee.rest = stretch.half.rest
+    half.pointee.passOver = stretch.half.passOver
+    (stretch.half.flags, stretch.half.rest, stretch.half.passOver) = (flags, rest, passOver)
+    guard let record = streams.carrier(of: side.flow) else { return }
+    if let tls = record.pointee.tls, let saved = stretch.side, let way = stretch.way {
+      tls.pointee.connection.exchangeSide(saved, direction: tls.pointee.direction(side))
+      stretch.way = tls.pointee.ways[side.number]
+      tls.pointee.ways[side.number] = way
+    }
+    if let reader = record.pointee.readers[side.number], let state = stretch.reader {
+      stretch.reader = reader.pointee
+      reader.pointee = state
+    }
+  }
+
+  /// Hands the bytes of a stretch to the readers, as far as nothing is missing.
+  private mutating func feed(_ side: FlowSide, _ stretch: inout LateStretch, isFinal: Bool) {
+    var buffer = RawBuffer()
+    var pieces = stretch.island.pieces[...]
+    // The bytes of WebSocket frames stand on the wire; those in records are cut where they are decrypted.
+    let end = stretch.way == nil ? Int(truncatingIfNeeded: min(stretch.limit, UInt64(Int.max))) : Int.max
+    while let piece = pieces.first, stretch.island.start < end, UInt64(stretch.island.start) < stretch.limit {
+      if piece.start > stretch.island.start {
+        guard isFinal else { break }
+        let missing = piece.start - stretch.island.start
+        side.half.pointee.offset &+= UInt64(missing)
+        loseAgain(side, Gap(byteCount: missing, reason: .unseen))
+      }
+      pieces = pieces.dropFirst()
+      buffer.append(Bytes(piece.bytes.span.bytes), 0, piece.bytes.count, at: 0)
+      for (i, mark) in piece.marks.enumerated() {
+        let last = min(end, i + 1 < piece.marks.count ? piece.marks[i + 1].start : piece.end)
+        guard mark.start < last else { break }
+        stretch.latest = max(stretch.latest, mark.timestamp)
+        let part = Stretch(
+          offset: mark.start - piece.start, count: last - mark.start, timestamp: stretch.latest, number: mark.number)
+        side.half.pointee.offset &+= UInt64(part.count)
+        let bytes = Bytes(
+          RawSpan(_unsafeStart: UnsafeRawPointer(buffer.pointer), byteCount: buffer.capacity + RawBuffer.slack))
+        if let tls = streams.tls(of: side.flow) {
+          readAgain(side, tls, bytes, part)
+        } else {
+          carry(side, bytes, part, at: side.half.pointee.offset &- UInt64(part.count))
+        }
+      }
+      stretch.island.start = piece.end
+    }
+    stretch.island.pieces = [IslandPiece](pieces)
+  }
+
+  private mutating func loseAgain(_ side: FlowSide, _ gap: Gap) {
+    if let tls = streams.tls(of: side.flow) {
+      loseRecords(side, tls, gap)
+    } else {
+      loseCarrierBytes(side, gap)
+    }
+  }
+
+  // MARK: Counting
+
+  /// Bytes of TCP's stream that a direction's readers hold.
+  private mutating func countHeld(_ side: FlowSide) -> Int {
+    let rest = side.half.pointee.rest.map { streams.wireCount(side, $0, $0.pointee.count) } ?? 0
+    let frames = streams.reader(side).map { ($0.pointee.held?.pointee.count ?? 0) + $0.pointee.idle } ?? 0
+    let records = streams.tls(of: side.flow)?.pointee.ways[side.number].held?.pointee.count ?? 0
+    return rest + frames + records
+  }
+
+  /// The same of the readers that are in a stretch.
+  private func countHeld(in stretch: LateStretch, _ side: FlowSide) -> Int {
+    var count = 0
+    if let rest = stretch.half.rest {
+      let (from, length) = (rest.pointee.streamOffset, rest.pointee.count)
+      count =
+        stretch.reader?.offsets.wireCount(from, length) ?? stretch.way?.offsets.wireCount(from, length) ?? length
+    }
+    if let reader = stretch.reader { count += (reader.held?.pointee.count ?? 0) + reader.idle }
+    return count + (stretch.way?.held?.pointee.count ?? 0)
+  }
+
+  private mutating func figuresOfStray(_ flow: Ref<Flow>) -> UInt64? {
+    flow.pointee.figures == .max ? nil : streams.tracker.rare(of: flow).pointee.strayBytes
+  }
+
+  private mutating func setFiguresOfStray(_ flow: Ref<Flow>, _ before: UInt64?, less count: Int) {
+    guard flow.pointee.figures != .max else { return }
+    let rest = max(0, Int(before ?? 0) - count)
+    streams.tracker.rare(of: flow).pointee.strayBytes = UInt64(rest)
+  }
+}
+
+/// What the readers of a direction have to know while they read a stretch again.
+struct Replay {
+  /// What begins there in TCP's stream or after it was decoded.
+  let limit: UInt64
+  /// Records, and WebSocket frames, from there on were counted.
+  let records: UInt64, frames: UInt64
+}
