@@ -59,8 +59,9 @@ extension Carriers {
     if isInStep(side, record) { late.pointee.close(at: offset) }
   }
 
-  /// Whether all readers of a direction know where they are.
-  private func isInStep(_ side: FlowSide, _ record: Ref<CarrierRecord>) -> Bool {
+  /// Whether all readers of a direction know where they are. It is mutating, as `copy` is, because the compiler would copy the whole stage
+  /// for a method that is not.
+  private mutating func isInStep(_ side: FlowSide, _ record: Ref<CarrierRecord>) -> Bool {
     guard side.half.pointee.flags.isDisjoint(with: [.lost, .passing]) else { return false }
     if let tls = record.pointee.tls,
       !tls.pointee.connection.isInStep(direction: tls.pointee.direction(side))
@@ -72,7 +73,7 @@ extension Carriers {
     return reader.pointee.state == .payload || reader.pointee.state == .header && !reader.pointee.isInDoubt
   }
 
-  private func copy(_ rest: Ref<StreamRest>?) -> Ref<StreamRest>? {
+  private mutating func copy(_ rest: Ref<StreamRest>?) -> Ref<StreamRest>? {
     guard let rest, rest.pointee.count > 0 else { return nil }
     let result = streams.rests.make()
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
