@@ -4,13 +4,13 @@ extension BuiltInProfiles {
   /// Those in use by default, in the order in which they are tried: by `place` in their YAML.
   package static let usual = [
     "tjp", "mqtt", "smpp", "diameter", "goim", "jt808", "stomp", "nats", "socketio", "phoenix", "signalr", "ocpp",
-    "gbt32960", "xmpp",
+    "gbt32960",
   ]
   /// The names of all; those without a `place` have to be asked for.
   package static let names =
     usual + [
       "amqp091", "cmpp", "iec104", "modbus", "redis", "sgip", "smgp", "teamtalk", "tjp-article", "tjp-v2", "turms",
-      "wukongim",
+      "wukongim", "xmpp",
     ]
 
   /// The YAML of the profile called `name`.
@@ -29,7 +29,6 @@ extension BuiltInProfiles {
     case "signalr": PackageResources.signalr_yaml
     case "ocpp": PackageResources.ocpp_yaml
     case "gbt32960": PackageResources.gbt32960_yaml
-    case "xmpp": PackageResources.xmpp_yaml
     case "amqp091": PackageResources.amqp091_yaml
     case "cmpp": PackageResources.cmpp_yaml
     case "iec104": PackageResources.iec104_yaml
@@ -42,6 +41,7 @@ extension BuiltInProfiles {
     case "tjp-v2": PackageResources.tjp_v2_yaml
     case "turms": PackageResources.turms_yaml
     case "wukongim": PackageResources.wukongim_yaml
+    case "xmpp": PackageResources.xmpp_yaml
     default: nil
     }
   }

@@ -29,7 +29,7 @@ import Testing
     ("ocpp-charging", "ocpp", true), ("phoenix-room", "phoenix", true), ("signalr-hub", "signalr", true),
     ("stomp-queue", "stomp", true), ("nats-rooms", "nats", true), ("redis-keys", "redis", false),
     ("iec104-station", "iec104", false), ("amqp091-confirms", "amqp091", false),
-    ("xmpp-chat", "xmpp", true),
+    ("xmpp-chat", "xmpp", false),
   ]
 
   @Test(arguments: captures) func everyFrameAndFate(_ name: String, _ profile: String, _ isUsual: Bool) throws {

@@ -19,7 +19,7 @@ package struct MessageJSONWriter {
       lines.openList("crc")
       for status in record.checksums { lines.item(name: status.name) }
       lines.closeList()
-      list("acks", record.answers, &lines)
+      answers(record, exchange, &lines)
       lines.exact("retries", exchange.repeats)
       lines.exact("dup_after_ack", exchange.duplicates)
       if let latency = exchange.latency?.microseconds { lines.signed("rtt_us", latency) }
@@ -66,6 +66,14 @@ package struct MessageJSONWriter {
     guard let status = record.status else { return }
     lines.exact("status", status.number)
     if let name = record.statusName { lines.string("status_name", name) }
+  }
+
+  /// When it was acknowledged: one that names a later message has answered this one, too.
+  private func answers(_ record: MessageRecord, _ exchange: Exchange, _ lines: inout JSONLines) {
+    guard record.answers.isEmpty, exchange.isAnswered else { return list("acks", record.answers, &lines) }
+    lines.openList("acks")
+    lines.item(exchange.ackedAt.microseconds)
+    lines.closeList()
   }
 
   private func list(_ key: StaticString, _ values: ShortList<Int64>, _ lines: inout JSONLines) {
