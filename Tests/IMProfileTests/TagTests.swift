@@ -52,7 +52,7 @@ import Testing
     #expect(plan.sensitiveTags == [UInt32(IMEndpoint.Tag.secret.rawValue), UInt32(IMEndpoint.Tag.token.rawValue)])
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
     let source = try String(
-      contentsOf: root.appendingPathComponent("Sources/IMEndpoint/Wire/TLV.swift"), encoding: .utf8)
+      contentsOf: root.appendingPathComponent("Sources/IMEndpointCore/Wire/TLV.swift"), encoding: .utf8)
     let tags = source.matches(of: #/Tag\(rawValue: 0x([0-9a-f]{4})\)/#).compactMap { UInt32($0.1, radix: 16) }
     #expect(tags.count > 30, "the declarations of tags have another form")
     for tag in tags {

@@ -56,6 +56,9 @@ import Testing
     #expect((unread["before_tls"] as? NSNumber)?.intValue == clear)
     #expect((tls?["decrypted_connections"] as? NSNumber)?.intValue == 18)
     #expect((tls?["handshakes"] as? NSNumber)?.intValue == 18)
+    // Packets are a millisecond apart: a handshake of three to five flights takes a few of them.
+    let mean = try #require((tls?["handshake_mean_us"] as? NSNumber)?.intValue)
+    #expect((1_000...20_000).contains(mean), "\(mean)")
   }
 
   /// Without a key log it is named.
