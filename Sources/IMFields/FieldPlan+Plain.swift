@@ -38,10 +38,20 @@ extension FieldPlan {
   /// The layout of the bodies of a type, by its name.
   package func plainBody(of type: String) -> PlainBody {
     guard let steps = body(of: type)?.steps else { return .fixed }
-    if steps.count == 1, steps[0].conditions.isEmpty, case .elements(let table, .rest) = steps[0].action {
+    if let first = steps.first, first.conditions.isEmpty, case .elements(let table, .rest) = first.action,
+      steps.dropFirst().allSatisfy(Self.readsNothingNew)
+    {
       return .elements(table)
     }
     return isFixed(steps, 0) ? .fixed : .other
+  }
+
+  /// Whether a step makes a value of others, or reads one again; see `readAgain`.
+  private static func readsNothingNew(_ step: FieldStep) -> Bool {
+    switch step.action {
+    case .first, .inside: true
+    default: false
+    }
   }
 
   /// Whether elements of a table have a tag of two bytes and a length of four, big endian, in front of the value, and nothing
@@ -61,7 +71,7 @@ extension FieldPlan {
     case .group: return .group
     case .steps: return .other
     case .value(let shared):
-      guard let form = plainForm(shared) else { return .other }
+      guard !readAgain.contains(shared.step.field), let form = plainForm(shared) else { return .other }
       let kind = FieldMark.Kind.value(field: shared.step.field, form)
       switch shared.step.extent {
       case .rest: return .whole(kind, count: nil)

@@ -82,6 +82,8 @@ package final class FieldPlan: Sendable {
   package let keyText: [UInt8]
   /// Whether there are fields that are for conditions only.
   let hasUnshown: Bool
+  /// Fields whose bytes a body's last steps read again.
+  let readAgain: Set<Int>
 
   /// What reading and printing ask of a field, in few bytes.
   struct Traits: BitwiseCopyable {
@@ -124,6 +126,8 @@ package final class FieldPlan: Sendable {
     }
     self.keyText = keyText
     hasUnshown = draft.fields.contains { !$0.isShown }
+    readAgain = Set(
+      draft.messages.values.joined().compactMap { if case .inside(let field, _) = $0.action { field } else { nil } })
   }
 
   /// What is compiled of a profile, before it is fixed.

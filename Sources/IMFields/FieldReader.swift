@@ -116,6 +116,10 @@ package struct FieldReader: ~Copyable {
   /// Fields from a place on without those that are for conditions only.
   func shown(from place: Int) -> [NamedField] {
     guard plan.hasUnshown else { return place == 0 ? found : Array(found[place...]) }
+    // As a rule none of them is there, and nothing is copied.
+    guard found[place...].contains(where: { !plan.traits[$0.field].isShown }) else {
+      return place == 0 ? found : Array(found[place...])
+    }
     return found[place...].filter { plan.traits[$0.field].isShown }
   }
 
