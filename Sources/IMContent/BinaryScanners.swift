@@ -1,4 +1,5 @@
-/// Containers of a binary content that paths lead into, the innermost last: how many values each still has, and what is wanted of it.
+/// Open containers of a binary content that paths lead into, the innermost last: how many values each still has, and the first node below
+/// it.
 private struct OpenContainers {
   /// How deep paths reach.
   private var left = InlineArray<6, UInt64>(repeating: 0)
@@ -64,7 +65,6 @@ extension ContentPlan {
       var place: UInt8 = 0
       if open.isMap {
         // The name of a member.
-        let start = at
         switch Self.packedHead(bytes, at, count) {
         case .failure(let result): return result
         case .success(let key):
@@ -83,7 +83,6 @@ extension ContentPlan {
           default:
             if let result = Self.skipPacked(bytes, &at, count) { return result }
           }
-          guard at > start else { return .malformed(start) }
         }
       } else {
         place = node(open.head, number: index)
@@ -92,15 +91,6 @@ extension ContentPlan {
       if let result = packedValue(bytes, &at, count, node: place, head: head, &open, values) { return result }
     }
     return .whole(at)
-  }
-
-  /// Notes a member's name where it is one of several of which the first is wanted.
-  private func noteWhich(_ place: UInt8, _ name: Int, _ length: Int, _ values: UnsafeMutablePointer<ContentValue>) {
-    guard place != 0, nodes[Int(place)].which >= 0 else { return }
-    let slot = Int(nodes[Int(place)].which)
-    guard values[slot].kind == .absent else { return }
-    values[slot].kind = .text
-    (values[slot].offset, values[slot].count) = (name, length)
   }
 
   /// Reads the value at `at`, which `node` wants, and enters it where there are nodes below it.
@@ -225,7 +215,7 @@ extension ContentPlan {
   func scanBER(
     _ bytes: UnsafePointer<UInt8>, _ count: Int, _ values: UnsafeMutablePointer<ContentValue>
   ) -> ContentResult {
-    // Elements that are open: where each ends, what is wanted of it, and its next one inside. The first is all there is.
+    // Open elements: where each ends, the first node below it, and the index of its next element. The first is the whole content.
     var ends = InlineArray<6, Int>(repeating: count)
     var heads = InlineArray<6, UInt8>(repeating: root)
     var indices = InlineArray<6, UInt32>(repeating: 0)

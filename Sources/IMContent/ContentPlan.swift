@@ -372,6 +372,16 @@ extension ContentPlan {
     return any
   }
 
+  /// Notes the name of a member, `count` bytes at `offset`, where `place` is the node of one of several of which the first is wanted.
+  @inline(__always)
+  func noteWhich(_ place: UInt8, _ offset: Int, _ count: Int, _ values: UnsafeMutablePointer<ContentValue>) {
+    guard place != 0, nodes[Int(place)].which >= 0 else { return }
+    let slot = Int(nodes[Int(place)].which)
+    guard values[slot].kind == .absent else { return }
+    values[slot].kind = .text
+    (values[slot].offset, values[slot].count) = (offset, count)
+  }
+
   @inline(__always)
   static func lower(_ byte: UInt8) -> UInt8 { (0x41...0x5a).contains(byte) ? byte | 0x20 : byte }
 

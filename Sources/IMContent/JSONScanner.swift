@@ -71,14 +71,7 @@ struct JSONScanner {
       let start = at &+ 1
       guard let isEscaped = string() else { return .cut }
       node = isEscaped ? 0 : plan.node(heads[level], named: bytes + start, at &- 1 &- start)
-      if node != 0, plan.nodes[Int(node)].which >= 0 {
-        let slot = Int(plan.nodes[Int(node)].which)
-        if values[slot].kind == .absent {
-          values[slot].kind = .text
-          values[slot].offset = start
-          values[slot].count = at &- 1 &- start
-        }
-      }
+      plan.noteWhich(node, start, at &- 1 &- start, values)
       skipBlanks()
       guard at < count else { return .cut }
       guard bytes[at] == 0x3a else { return .malformed(at) }
