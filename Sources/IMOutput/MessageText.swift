@@ -52,8 +52,9 @@ package enum MessageText {
       }
       return nil
     }
-    guard let transfer = number("transfer"), let offset = number("transfer_offset"),
-      let count = number("transfer_bytes"), let total = number("transfer_size"),
+    func place(_ name: String) -> Int? { number(name).flatMap { Int(exactly: $0) } }
+    guard let transfer = number("transfer"), let offset = place("transfer_offset"),
+      let count = place("transfer_bytes"), let total = place("transfer_size"),
       offset <= total, count <= total - offset
     else { return nil }
     return TransferPart(transfer: transfer, bytes: offset..<offset + count, total: total)
@@ -91,12 +92,12 @@ package struct TransferPart: Equatable, Sendable {
   /// The large message's name, which its pieces share.
   package let transfer: UInt64
   /// Which of its bytes they are, from 0.
-  package let bytes: Range<UInt64>
+  package let bytes: Range<Int>
   /// How many bytes the large message has.
-  package let total: UInt64
+  package let total: Int
 
   /// A part of its parts.
-  package init(transfer: UInt64, bytes: Range<UInt64>, total: UInt64) {
+  package init(transfer: UInt64, bytes: Range<Int>, total: Int) {
     (self.transfer, self.bytes, self.total) = (transfer, bytes, total)
   }
 }

@@ -1,3 +1,5 @@
+import IMWire
+
 /// A large message on its way in.
 struct IncomingTransfer: Sendable {
   /// Where a piece belongs.
@@ -68,6 +70,9 @@ struct IncomingTransfer: Sendable {
     case stored(Stored)
   }
 
+  /// Ranges of one body; a peer that leaves more gaps is refused.
+  private static var mostRanges: Int { 1_024 }
+
   let size: Int
   let compression: UInt8
   let category: SequenceCategory
@@ -102,7 +107,7 @@ struct IncomingTransfer: Sendable {
   /// Takes a piece in; false when there is no room for it. What has come before is passed over.
   mutating func take(_ piece: Piece, _ frame: RawSpan, _ keeping: Keeping) -> Bool {
     let missing = ranges.missing(in: piece.range)
-    guard ranges.all.count < ByteRanges.most else { return false }
+    guard ranges.all.count < Self.mostRanges else { return false }
     let bytes = frame.extracting(piece.bytes)
     switch keeping {
     case .nothing: break

@@ -1,3 +1,5 @@
+import IMWire
+
 /// A large message on its way out: it goes in pieces, between which others pass.
 ///
 /// A piece is an ordinary frame with a number of its own, so it is acknowledged, and known when it comes twice, like any

@@ -1,3 +1,5 @@
+import IMWire
+
 /// The large messages of one session, both ways.
 struct Transfers: Sendable {
   /// Those that go out, in their order, and pieces that have no answer.

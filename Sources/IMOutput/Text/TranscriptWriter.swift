@@ -32,7 +32,7 @@ package struct TranscriptWriter {
   package mutating func write(_ transfer: TransferSummary, to out: inout ByteWriter) {
     begin(transfer.first, transfer.begunAt, transfer.destination, to: &out)
     out.text(
-      "(\(transfer.first.type), \(count(transfer.total, "byte")) in \(count(transfer.pieces, "piece")))")
+      "(\(transfer.first.type), \(count(UInt64(transfer.total), "byte")) in \(count(transfer.pieces, "piece")))")
     end(words(transfer), isBad: transfer.lost > 0, isAmber: !transfer.isWhole || transfer.retries > 0, to: &out)
   }
 

@@ -1,13 +1,12 @@
-/// Which bytes of a body have arrived: ranges in their order, none of which touch.
-struct ByteRanges: Hashable, Sendable {
-  /// Ranges of one body; a peer that leaves more gaps is refused.
-  static var most: Int { 1_024 }
-
-  private(set) var all: [Range<Int>] = []
+/// Which bytes of a body have arrived, or are acknowledged: ranges in their order, none of which touch.
+package struct ByteRanges: Hashable, Sendable {
+  /// The ranges.
+  package private(set) var all: [Range<Int>] = []
   /// Bytes in all ranges.
-  private(set) var total = 0
+  package private(set) var total = 0
 
-  init() {}
+  /// No bytes.
+  package init() {}
 
   /// The index of the first range that ends at or after `offset`.
   private func index(endingFrom offset: Int) -> Int {
@@ -22,7 +21,7 @@ struct ByteRanges: Hashable, Sendable {
   }
 
   /// The parts of `range` that have not arrived, in their order.
-  func missing(in range: Range<Int>) -> [Range<Int>] {
+  package func missing(in range: Range<Int>) -> [Range<Int>] {
     var missing: [Range<Int>] = []
     var offset = range.lowerBound
     var place = index(endingFrom: offset)
@@ -39,7 +38,7 @@ struct ByteRanges: Hashable, Sendable {
   }
 
   /// Adds `range`, joined with those that it touches.
-  mutating func insert(_ range: Range<Int>) {
+  package mutating func insert(_ range: Range<Int>) {
     guard !range.isEmpty else { return }
     let first = index(endingFrom: range.lowerBound)
     var (end, joined) = (first, range)
@@ -54,7 +53,7 @@ struct ByteRanges: Hashable, Sendable {
 
   /// The first offset at or after `offset` that has not arrived, and where the gap that begins there ends, if anything
   /// follows it.
-  func gap(from offset: Int) -> (start: Int, end: Int?) {
+  package func gap(from offset: Int) -> (start: Int, end: Int?) {
     var (start, place) = (offset, index(endingFrom: offset))
     while place < all.count, all[place].lowerBound <= start {
       start = max(start, all[place].upperBound)
