@@ -59,11 +59,11 @@ extension Run {
   private func partlyEncrypted(_ driver: Driver) -> ReportModel.Unread? {
     let unread = driver.engine.totals.tlsUnread
     guard unread.total > 0 else { return nil }
-    let parts = TLSUnread.allCases.map { ($0.rawValue, unread[$0]) }.filter { $0.1 > 0 }.sorted { $0.1 > $1.1 }
-    let list = parts.map { "\(grouped($0.1)) \($0.0)" }.joined(separator: ", ")
+    let parts = TLSUnread.allCases.filter { unread[$0] > 0 }.sorted { unread[$0] > unread[$1] }
+    let list = parts.map { "\(grouped(unread[$0])) \($0.name)" }.joined(separator: ", ")
     // What none was read of is explained already.
     let isExplained = driver.engine.totals.tlsConnections > 0
-    let advice = isExplained ? nil : parts.first.flatMap { TLSUnread(rawValue: $0.0)?.advice }
+    let advice = isExplained ? nil : parts.first?.advice
     return .init(
       text: "\(count(unread.total, "byte")) of TLS not decrypted: \(list)\(advice.map { ". \($0)" } ?? "")",
       isNotable: isNotable(unread.total, driver))

@@ -43,37 +43,32 @@ package enum TLSControl: Equatable {
   case other
 }
 
-/// Why bytes were not read. Raw values are the names in outputs.
-package enum TLSUnread: String, CaseIterable {
+/// Why bytes were not read. Raw values are places in `TLSUnreadBytes`.
+package enum TLSUnread: UInt8, CaseIterable {
   /// The log has no secret for the connection's client random.
-  case noKey = "no_key"
+  case noKey
   /// The secret came after the bytes had been given up. Told by `takeLateByteCount`, never in a step.
-  case keyLate = "key_late"
+  case keyLate
   /// No ClientHello was seen, and no secret of the log fits.
-  case noHello = "no_hello"
+  case noHello
   /// TLS 1.2 without a ServerHello: its random makes the keys.
-  case noServerHello = "no_server_hello"
+  case noServerHello
   /// A version or suite that is named and not read.
-  case suite = "suite"
+  case suite
   /// Keys are there, but none of them opens the record.
-  case tag = "tag"
+  case tag
   /// A bound on work or memory was reached.
-  case limit = "limit"
+  case limit
   /// Bytes of the record are missing in the capture.
-  case cut = "cut"
+  case cut
   /// Bytes between a gap and the next record's boundary; no record was recognised in them.
-  case noRecord = "no_record"
+  case noRecord
   /// Early data that the server rejected; the client sends it again after the handshake.
-  case earlyRejected = "early_rejected"
+  case earlyRejected
   /// Bytes in the clear before TLS began, of a connection that nothing decodes. Told by the caller, never in a step.
-  case beforeTLS = "before_tls"
-}
+  case beforeTLS
 
-extension TLSUnread {
-  /// The place among all reasons, from 0 on.
-  package var index: Int { Self.allCases.firstIndex(of: self) ?? 0 }
-
-  /// Its name, without the cost of a string.
+  /// The name in outputs.
   package var name: StaticString {
     switch self {
     case .noKey: "no_key"
@@ -92,31 +87,27 @@ extension TLSUnread {
 }
 
 /// Bytes that were not read, by reason.
-package struct TLSUnreadBytes: Sendable, Equatable {
+package struct TLSUnreadBytes: Sendable {
   private var counts: InlineArray<11, UInt64> = InlineArray(repeating: 0)
 
   /// None.
   package init() {}
 
   /// The bytes of one reason.
-  package subscript(_ reason: TLSUnread) -> UInt64 { counts[reason.index] }
+  package subscript(_ reason: TLSUnread) -> UInt64 { counts[Int(reason.rawValue)] }
   /// Those of all reasons.
   package var total: UInt64 { TLSUnread.allCases.reduce(0) { $0 &+ self[$1] } }
 
   /// Counts `count` bytes.
-  package mutating func add(_ reason: TLSUnread, _ count: UInt64) { counts[reason.index] &+= count }
+  package mutating func add(_ reason: TLSUnread, _ count: UInt64) { counts[Int(reason.rawValue)] &+= count }
 
   /// Counts as `to` what was counted as `from`: at most `count` bytes. Answers how many they were.
   @discardableResult
   package mutating func move(_ count: UInt64, from: TLSUnread, to: TLSUnread?) -> UInt64 {
     let moved = min(count, self[from])
-    counts[from.index] -= moved
-    if let to { counts[to.index] &+= moved }
+    counts[Int(from.rawValue)] -= moved
+    if let to { counts[Int(to.rawValue)] &+= moved }
     return moved
-  }
-
-  package static func == (a: TLSUnreadBytes, b: TLSUnreadBytes) -> Bool {
-    TLSUnread.allCases.allSatisfy { a[$0] == b[$0] }
   }
 }
 

@@ -31,7 +31,7 @@ package struct TLSReason: Sendable {
       case .earlyRejected: "the server rejected the early data"
       case .beforeTLS: "it came before TLS began"
       }
-    return "\(what) (\(reason.rawValue))"
+    return "\(what) (\(reason.name))"
   }
 }
 

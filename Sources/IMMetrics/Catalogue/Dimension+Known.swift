@@ -69,7 +69,7 @@ extension Dimension {
         case .earlyRejected: "early data that the server rejected"
         case .beforeTLS: "in the clear before TLS began, as before STARTTLS"
         }
-      return (reason.rawValue, help)
+      return ("\(reason.name)", help)
     })
 
   /// Why a packet was of no use.
