@@ -40,39 +40,6 @@ extension ECSFields {
       ECSField(
         "imdump.conn.tls.handshake_ms", .double, .milliseconds, [.connection],
         "from the ClientHello to the last Finished"),
-      ECSField(
-        "imdump.conn.tls.unread_bytes.no_key", .long, .bytes, [.connection],
-        "bytes of TLS not read: the key log has no secrets for them"),
-      ECSField(
-        "imdump.conn.tls.unread_bytes.key_late", .long, .bytes, [.connection],
-        "bytes of TLS not read: the secrets came too late"),
-      ECSField(
-        "imdump.conn.tls.unread_bytes.no_hello", .long, .bytes, [.connection],
-        "bytes of TLS not read: no ClientHello was captured, and no secrets fit"),
-      ECSField(
-        "imdump.conn.tls.unread_bytes.no_server_hello", .long, .bytes, [.connection],
-        "bytes of TLS not read: the ServerHello was not captured"),
-      ECSField(
-        "imdump.conn.tls.unread_bytes.suite", .long, .bytes, [.connection],
-        "bytes of TLS not read: a version or cipher suite that is not read"),
-      ECSField(
-        "imdump.conn.tls.unread_bytes.tag", .long, .bytes, [.connection],
-        "bytes of TLS not read: the secrets do not open the record"),
-      ECSField(
-        "imdump.conn.tls.unread_bytes.limit", .long, .bytes, [.connection],
-        "bytes of TLS not read: a search came to its limit"),
-      ECSField(
-        "imdump.conn.tls.unread_bytes.cut", .long, .bytes, [.connection],
-        "bytes of TLS not read: bytes of the record are missing"),
-      ECSField(
-        "imdump.conn.tls.unread_bytes.no_record", .long, .bytes, [.connection],
-        "bytes of TLS not read: between a gap and the next record"),
-      ECSField(
-        "imdump.conn.tls.unread_bytes.early_rejected", .long, .bytes, [.connection],
-        "bytes of TLS not read: early data that the server rejected"),
-      ECSField(
-        "imdump.conn.tls.unread_bytes.before_tls", .long, .bytes, [.connection],
-        "bytes of TLS not read: in the clear before TLS began"),
       ECSField("imdump.conn.tls.alerts.client_to_server", .long, [.connection], "TLS alerts of the client"),
       ECSField("imdump.conn.tls.alerts.server_to_client", .long, [.connection], "TLS alerts of the server"),
       ECSField("imdump.conn.websocket.ping_rtt.count", .long, [.connection], "WebSocket pings that were answered"),
@@ -93,7 +60,15 @@ extension ECSFields {
       ECSField(
         "imdump.conn.handshake.duration_ms", .double, .milliseconds, [.connection],
         "from TCP's handshake to the end of the protocol's"),
-    ] + figures(Catalogue.connections.map(\.info), below: "imdump.conn", of: .connection) { $0.connection } + webSocket
+    ] + figures(Catalogue.connections.map(\.info), below: "imdump.conn", of: .connection) { $0.connection } + unreadTLS
+    + webSocket
+
+  /// Bytes of TLS that were not read, by reason.
+  private static let unreadTLS = Dimension.unreadTLS.values.map { reason in
+    ECSField(
+      "imdump.conn.tls.unread_bytes.\(reason.name)", .long, .bytes, [.connection],
+      "bytes of TLS not read: \(reason.help)")
+  }
 
   /// What WebSocket frames of each direction were.
   private static let webSocket: [ECSField] = ["client_to_server", "server_to_client"].flatMap { way in
