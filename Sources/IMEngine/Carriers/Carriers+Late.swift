@@ -80,7 +80,10 @@ extension Carriers {
     let base = rest.pointee.streamOffset &- UInt64(rest.pointee.start)
     for (position, count, mark) in rest.pointee.deliveries(rest.pointee.count) {
       result.pointee.append(
-        bytes, Stretch(offset: position, count: count, timestamp: mark.timestamp, number: mark.number),
+        bytes,
+        Stretch(
+          offset: position, count: count, timestamp: mark.timestamp, number: mark.number,
+          acknowledged: mark.acknowledged),
         streamOffset: base &+ UInt64(position))
     }
     result.pointee.needed = rest.pointee.needed
@@ -111,7 +114,7 @@ extension Carriers {
     let place = Int(truncatingIfNeeded: main.offset) + segment.pointee.sequence.distance(from: next)
     let stretch = Stretch(
       offset: segment.pointee.payload, count: segment.pointee.payloadCount, timestamp: segment.pointee.timestamp,
-      number: segment.pointee.number)
+      number: segment.pointee.number, acknowledged: segment.pointee.acknowledgment)
     var filled = 0
     var i = 0
     while i < late.pointee.all.count {
@@ -281,7 +284,8 @@ extension Carriers {
         guard mark.start < last else { break }
         stretch.latest = max(stretch.latest, mark.timestamp)
         let part = Stretch(
-          offset: mark.start - piece.start, count: last - mark.start, timestamp: stretch.latest, number: mark.number)
+          offset: mark.start - piece.start, count: last - mark.start, timestamp: stretch.latest, number: mark.number,
+          acknowledged: mark.acknowledged)
         side.half.pointee.offset &+= UInt64(part.count)
         let bytes = Bytes(
           RawSpan(_unsafeStart: UnsafeRawPointer(buffer.pointer), byteCount: buffer.capacity + RawBuffer.slack))

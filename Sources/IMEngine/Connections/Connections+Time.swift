@@ -175,6 +175,7 @@ extension Connections {
   mutating func discard(_ index: UInt32, _ flow: Ref<Flow>) {
     streams.closeIslands(flow)
     streams.trackRecords()
+    streams.forgetCount(flow)
     streams.roles.stopWaiting(for: flow.pointee.serial)
     if flow.pointee.session != .max {
       let session = tracker.sessions.pointer(flow.pointee.session)

@@ -38,14 +38,16 @@ struct ImplicitCounters: ~Copyable {
   /// Acknowledgments after which a number is believed.
   private static var neededHits: UInt8 { 2 }
 
-  private var counters: [Key: Counter] = [:]
+  /// Those of each connection, by its serial number, and how many there are in all.
+  private var connections: [UInt32: [Key: Counter]] = [:]
+  private var total = 0
   /// Whether counters were forgotten for want of room: then a side without one may count all the same.
   private var hasForgotten = false
 
   /// A counter begins: the next frame has the number `first`.
   mutating func start(_ key: Key, first: UInt32) {
     guard makeRoom(for: key) else { return }
-    counters[key] = Counter(base: first, isAnchored: true)
+    self[key] = Counter(base: first, isAnchored: true)
   }
 
   /// What a frame is that is counted.
@@ -60,21 +62,21 @@ struct ImplicitCounters: ~Copyable {
 
   /// Counts a frame. `isWhole` says that the connection is known from its beginning, so that one without a counter does not count.
   mutating func count(_ key: Key, isWhole: Bool) -> Number {
-    guard var counter = counters[key] else {
-      guard !isWhole || hasForgotten || counters[key.ofAnyChannel] != nil else { return .none }
+    guard var counter = self[key] else {
+      guard !isWhole || hasForgotten || self[key.ofAnyChannel] != nil else { return .none }
       guard makeRoom(for: key) else { return .unknown }
-      counters[key] = Counter(count: 1, base: 0, isAnchored: false)
+      self[key] = Counter(count: 1, base: 0, isAnchored: false)
       return .unknown
     }
     let number = counter.base &+ counter.count
     counter.count &+= 1
-    counters[key] = counter
+    self[key] = counter
     return counter.isAnchored ? .known(number) : .unknown
   }
 
   /// Takes note that the other side acknowledged the frame `number`.
   mutating func acknowledged(_ key: Key, _ number: UInt32) {
-    guard var counter = counters[key], !counter.isAnchored, counter.count > 0 else { return }
+    guard var counter = self[key], !counter.isAnchored, counter.count > 0 else { return }
     let base = number &- (counter.count &- 1)
     if counter.hits == 0 || base.isAfter(counter.base) {
       (counter.base, counter.hits) = (base, 1)
@@ -82,25 +84,35 @@ struct ImplicitCounters: ~Copyable {
       counter.hits += 1
       counter.isAnchored = counter.hits >= Self.neededHits
     }
-    counters[key] = counter
+    self[key] = counter
   }
 
   /// Frames of a direction may be missing: what is counted from here on is relative, and the beginning of a counter may be among them.
   mutating func lose(serial: UInt32, _ direction: Direction) {
-    let any = Key(serial: serial, channel: 0, direction: direction).ofAnyChannel
-    if makeRoom(for: Key(serial: serial, channel: 0, direction: direction)) {
-      counters[any] = Counter(base: 0, isAnchored: false)
+    let first = Key(serial: serial, channel: 0, direction: direction)
+    guard makeRoom(for: first) else { return }
+    for key in connections[serial]?.keys.filter({ $0.direction == direction }) ?? [] {
+      self[key] = Counter(base: 0, isAnchored: false)
     }
-    for channel in 0...Self.maximumChannels {
-      let key = Key(serial: serial, channel: channel, direction: direction)
-      if counters[key] != nil { counters[key] = Counter(base: 0, isAnchored: false) }
+    self[first.ofAnyChannel] = Counter(base: 0, isAnchored: false)
+  }
+
+  /// Forgets a connection that is over.
+  mutating func forget(serial: UInt32) { total -= connections.removeValue(forKey: serial)?.count ?? 0 }
+
+  private subscript(key: Key) -> Counter? {
+    get { connections[key.serial]?[key] }
+    set {
+      let before = connections[key.serial]?.count ?? 0
+      connections[key.serial, default: [:]][key] = newValue
+      total += (connections[key.serial]?.count ?? 0) - before
     }
   }
 
   private mutating func makeRoom(for key: Key) -> Bool {
     guard key.channel <= Self.maximumChannels else { return false }
-    if counters.count >= Self.maximumCount, counters[key] == nil {
-      counters.removeAll()
+    if total >= Self.maximumCount, self[key] == nil {
+      (connections, total) = ([:], 0)
       hasForgotten = true
     }
     return true

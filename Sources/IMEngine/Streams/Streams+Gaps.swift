@@ -58,10 +58,19 @@ extension Streams {
 
   /// Frames of a direction may be missing: what is counted of it is relative from here on.
   private mutating func loseCount(_ side: FlowSide) {
-    guard side.flow.pointee.profile.isPlan,
-      protocols[side.flow.pointee.profile].pointee.general?.pointee.hasCounter ?? false
-    else { return }
+    guard counts(side.flow) else { return }
     counters.lose(serial: side.flow.pointee.serial, side.direction)
+  }
+
+  /// Forgets how far a connection has counted, which is over.
+  mutating func forgetCount(_ flow: Ref<Flow>) {
+    if counts(flow) { counters.forget(serial: flow.pointee.serial) }
+  }
+
+  /// Whether the protocol of a connection numbers frames by counting them. It is mutating because the compiler would copy the whole stage
+  /// for a method that is not.
+  private mutating func counts(_ flow: Ref<Flow>) -> Bool {
+    flow.pointee.profile.isPlan && protocols[flow.pointee.profile].pointee.general?.pointee.hasCounter ?? false
   }
 
   /// Whether what a direction holds begins with a packet, and the packet with a header of the plan in use, of a type that it

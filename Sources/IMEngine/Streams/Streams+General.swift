@@ -243,14 +243,14 @@ extension Streams {
       guard let general = plan.pointee.general else { return .none }
       if general.pointee.beginCount > 0 {
         guard
-          let place = plan.find(bytes, start, end, general.pointee.begins, general.pointee.beginCount)
+          let place = bytes.find(start, end, general.pointee.begins, general.pointee.beginCount)
         else { return .none }
         return .at(place)
       }
       if weighGeneral(bytes, start, end, rest, side.direction == .serverToClient, needed: 16) == .at(start) {
         return .at(start)
       }
-      guard let place = plan.find(bytes, start, end, general.pointee.ends, general.pointee.endCount) else {
+      guard let place = bytes.find(start, end, general.pointee.ends, general.pointee.endCount) else {
         return .open(max(start, end - Int(general.pointee.endCount) + 1))
       }
       return .at(min(end, place + Int(general.pointee.endCount)))
@@ -514,7 +514,7 @@ extension UnsafePointer<Plan> {
       return nil
     case .pairs:
       guard let general = pointee.general else { return nil }
-      return find(bytes, position, end, general.pointee.begins, general.pointee.beginCount)
+      return bytes.find(position, end, general.pointee.begins, general.pointee.beginCount)
     case .xml:
       while position < end {
         if bytes.u8(position) == 0x3c {
