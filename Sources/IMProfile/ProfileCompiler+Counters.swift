@@ -2,7 +2,7 @@ import IMContent
 import IMEngine
 import IMYAML
 
-/// Numbers that are not on the wire, acknowledgments beside a message, and what precedes the first frame.
+/// Implicit sequence numbers, piggybacked acknowledgments, and bytes before the first frame.
 extension ProfileCompiler {
   /// What the number of this type of acknowledgment is more than its message's.
   mutating func plus(_ reader: YAMLReader) throws(ProfileError) {

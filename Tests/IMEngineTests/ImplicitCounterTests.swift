@@ -3,7 +3,7 @@ import Testing
 
 @testable import IMEngine
 
-/// Numbers that only counting tells.
+/// Implicit sequence numbers.
 @Suite struct ImplicitCounterTests {
   private func key(_ serial: UInt32, channel: UInt16 = 0) -> ImplicitCounters.Key {
     ImplicitCounters.Key(serial: serial, channel: channel, direction: .clientToServer)

@@ -1,7 +1,7 @@
 import IMWire
 
-/// How many frames of some types each side of a connection, or of a channel, has sent: the numbers by which the other side acknowledges
-/// them, where no number is on the wire.
+/// Implicit sequence numbers: how many frames of some types each side of a connection, or of a channel, has sent, by which the other side
+/// acknowledges them.
 ///
 /// After a hole, and from the middle of a connection, the count is relative. An acknowledgment is never ahead of what was sent, so that
 /// the greatest number which acknowledgments give the first frame counted is the true one or less. It is used once two of them gave it.
