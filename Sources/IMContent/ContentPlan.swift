@@ -38,7 +38,7 @@ package enum ContentKind: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   }
 }
 
-/// How a content is laid out, with what a profile says of it.
+/// How a content is laid out, as a profile describes it.
 package struct ContentForm: Sendable {
   /// The layout.
   package var kind: ContentKind

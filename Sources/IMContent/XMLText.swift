@@ -1,4 +1,4 @@
-/// Characters of XML as they are meant.
+/// Character data of XML.
 package enum XMLText {
   /// Whether a byte is a blank between parts of markup.
   @inline(__always)
@@ -32,31 +32,31 @@ package enum XMLText {
     return Unicode.Scalar(number)
   }
 
-  /// Text as it is meant: entities are the characters that they stand for, and sections of character data are what they hold.
-  package static func meaning(of bytes: some Collection<UInt8>) -> String {
+  /// The text without markup: entities replaced by their characters, and CDATA sections by what is in them.
+  package static func decoded(_ bytes: some Collection<UInt8>) -> String {
     let bytes = Array(bytes)
     let (opening, closing) = (Array("<![CDATA[".utf8), Array("]]>".utf8))
-    var meant: [UInt8] = []
-    meant.reserveCapacity(bytes.count)
+    var text: [UInt8] = []
+    text.reserveCapacity(bytes.count)
     var at = 0
     while at < bytes.count {
       if bytes[at] == 0x26, let end = bytes[at...].prefix(12).firstIndex(of: 0x3b),
         let character = character(bytes[at + 1..<end])
       {
-        meant += Array(String(character).utf8)
+        text += Array(String(character).utf8)
         at = end + 1
       } else if bytes[at] == 0x3c, bytes[at...].starts(with: opening) {
         at += opening.count
         while at < bytes.count, !bytes[at...].starts(with: closing) {
-          meant.append(bytes[at])
+          text.append(bytes[at])
           at += 1
         }
         at = min(bytes.count, at + closing.count)
       } else {
-        meant.append(bytes[at])
+        text.append(bytes[at])
         at += 1
       }
     }
-    return String(decoding: meant, as: UTF8.self)
+    return String(decoding: text, as: UTF8.self)
   }
 }

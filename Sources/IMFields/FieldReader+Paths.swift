@@ -78,7 +78,7 @@ extension FieldReader {
         return .text((value.isNegative ? "-" : "") + String(value.number))
       }
       guard value.isEscaped else { return .text(String(decoding: bytes, as: UTF8.self)) }
-      if kind == .xml { return .text(XMLText.meaning(of: bytes)) }
+      if kind == .xml { return .text(XMLText.decoded(bytes)) }
       var reader = JSONReader(([0x22] + bytes + [0x22])[...])
       guard case .text(let text)? = reader.document() else { return .text(String(decoding: bytes, as: UTF8.self)) }
       return .text(text)

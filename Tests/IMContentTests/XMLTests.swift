@@ -7,7 +7,7 @@ import Testing
   import FoundationXML
 #endif
 
-/// XML elements, against the values that stand here and against libxml2, which Foundation parses with.
+/// XML elements, against values written by hand and against libxml2, which Foundation parses with.
 @Suite struct XMLScannerTests {
   /// The outermost element's name, and what paths lead to.
   private struct Scan {
@@ -40,7 +40,7 @@ import Testing
         guard value.kind != .absent else { return nil }
         let raw = bytes[value.offset..<value.offset + value.count]
         return (value.isEndTag ? "/" : "")
-          + (value.isEscaped ? XMLText.meaning(of: raw) : String(decoding: raw, as: UTF8.self))
+          + (value.isEscaped ? XMLText.decoded(raw) : String(decoding: raw, as: UTF8.self))
       }
       self.result = result
       element = text(place)

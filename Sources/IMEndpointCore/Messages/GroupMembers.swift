@@ -4,7 +4,7 @@ internal import IMWire
 public struct GroupMembers: Hashable, Sendable, BitwiseCopyable {
   /// The session that was asked in.
   public var session: SessionID
-  /// Where the answer stands in `Inbox.bytes`, and how long it is.
+  /// Offset of the answer in `Inbox.bytes`, and its length.
   var offset: Int
   var byteCount: Int
 
@@ -41,7 +41,7 @@ public struct GroupMembers: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// What a client says of a group, by the first byte of the value.
+/// What a client wants with a group, by the first byte of the value.
 enum Membership: UInt8 {
   /// Its user becomes a member.
   case join = 1
@@ -61,7 +61,7 @@ extension Inbox {
     return (names.first ?? "", Array(names.dropFirst()))
   }
 
-  /// Takes an answer, which stands in `range` of a frame's body.
+  /// Takes an answer, in `range` of a frame's body.
   mutating func add(_ body: RawSpan, _ range: Range<Int>, session: SessionID) -> GroupMembers {
     let answer = GroupMembers(session: session, offset: bytes.count, byteCount: range.count)
     body.extracting(range).withUnsafeBytes { bytes.append(contentsOf: $0) }

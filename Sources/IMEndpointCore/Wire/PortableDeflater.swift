@@ -47,7 +47,7 @@ struct PortableDeflater {
     for place in 0..<4 { put(UInt64(sum >> UInt32(24 - 8 * place) & 0xff), 8) }
   }
 
-  /// What stands at `at` and stood in the window before: how long, and how far back; a length of 0 where nothing did.
+  /// A repetition of earlier bytes of the window at `at`: its length, and its distance; a length of 0 without one.
   private func match(
     _ bytes: UnsafeRawPointer, _ size: Int, _ at: Int, _ places: inout [UInt32]
   ) -> (length: Int, distance: Int) {
