@@ -3,9 +3,9 @@ import IMWire
 
 /// Segments of carried directions that arrive after the hole before them was given up.
 ///
-/// Before a direction goes on behind a gap, the state of all its readers is copied (`LateStretch`). What arrives late is read with that
+/// Before a direction goes on behind a gap, the state of all its readers is copied (`GapReplay`). What arrives late is read with that
 /// state, as far as it is contiguous; the bytes after the gap follow, up to the frame that the direction found by itself. All bytes of a
-/// stretch were counted as passed over; those that frames are made of are counted anew.
+/// region were counted as passed over; those that frames are made of are counted anew.
 extension Carriers {
   // MARK: Beginning and ending
 
@@ -16,37 +16,37 @@ extension Carriers {
     guard replay == nil, side.flow.pointee.profile.isPlan, let record = streams.carrier(of: side.flow) else { return }
     let end = Int(truncatingIfNeeded: half.pointee.offset)
     if let late = record.pointee.late[side.number], let open = late.pointee.open {
-      if gap.reason != .snaplen, end - late.pointee.all[open].island.start <= LateStretch.mostBytes {
+      if gap.reason != .snaplen, end - late.pointee.all[open].island.start <= GapReplay.mostBytes {
         late.pointee.all[open].island.end = end
       } else {
         finishLate(side, open)
       }
       return
     }
-    guard gap.reason != .snaplen, gap.byteCount <= LateStretch.mostBytes, isInStep(side, record) else { return }
-    var stretch = LateStretch(
+    guard gap.reason != .snaplen, gap.byteCount <= GapReplay.mostBytes, isInStep(side, record) else { return }
+    var region = GapReplay(
       island: Island(start: end - gap.byteCount, end: end, isKnown: true), half: half.pointee)
-    stretch.half.queue = nil
-    stretch.half.rest = copy(half.pointee.rest)
+    region.half.queue = nil
+    region.half.rest = copy(half.pointee.rest)
     if let tls = record.pointee.tls {
-      stretch.side = tls.pointee.connection.saveSide(direction: tls.pointee.direction(side))
-      stretch.way = tls.pointee.ways[side.number].copy(held: copy(tls.pointee.ways[side.number].held))
+      region.side = tls.pointee.connection.saveSide(direction: tls.pointee.direction(side))
+      region.way = tls.pointee.ways[side.number].copy(held: copy(tls.pointee.ways[side.number].held))
     }
     if let reader = record.pointee.readers[side.number] {
       // The window of compressed messages goes with what was before the gap.
-      stretch.reader = reader.pointee.detached(held: copy(reader.pointee.held))
+      region.reader = reader.pointee.detached(held: copy(reader.pointee.held))
       reader.pointee.account(budget)
     }
-    stretch.accounted = LateStretch.cost + (stretch.reader?.inflater == nil ? 0 : RawInflater.cost)
-    budget.held += stretch.accounted
-    let late = record.pointee.late[side.number] ?? Ref.make(LateStretches())
+    region.accounted = GapReplay.cost + (region.reader?.inflater == nil ? 0 : RawInflater.cost)
+    budget.held += region.accounted
+    let late = record.pointee.late[side.number] ?? Ref.make(GapReplays())
     record.pointee.late[side.number] = late
-    if late.pointee.all.count >= LateStretch.most { finishLate(side, 0) }
-    late.pointee.all.append(stretch)
+    if late.pointee.all.count >= GapReplay.most { finishLate(side, 0) }
+    late.pointee.all.append(region)
     holders.add(side, streams.tracker.flows)
   }
 
-  /// What a gap made of a direction: where it still knows its frames, the stretch is over.
+  /// What a gap made of a direction: where it still knows its frames, the region is over.
   mutating func noteAfterGap(_ side: FlowSide) {
     guard replay == nil, let record = streams.carrier(of: side.flow), let late = record.pointee.late[side.number],
       let open = late.pointee.open
@@ -91,11 +91,10 @@ extension Carriers {
   }
 
   /// Keeps bytes that follow a gap until the protocol's next frame is found. They end where the direction is.
-  mutating func keepAfterGap(_ side: FlowSide, _ late: Ref<LateStretches>, _ bytes: borrowing Bytes, _ stretch: Stretch)
-  {
+  mutating func keepAfterGap(_ side: FlowSide, _ late: Ref<GapReplays>, _ bytes: borrowing Bytes, _ stretch: Stretch) {
     guard let open = late.pointee.open else { return }
     let end = Int(truncatingIfNeeded: side.half.pointee.offset)
-    guard end - late.pointee.all[open].island.start <= LateStretch.mostBytes else { return finishLate(side, open) }
+    guard end - late.pointee.all[open].island.start <= GapReplay.mostBytes else { return finishLate(side, open) }
     late.pointee.all[open].island.end = end
     let added = late.pointee.all[open].island.fill(at: end - stretch.count, bytes, stretch)
     late.pointee.all[open].accounted += added
@@ -165,33 +164,33 @@ extension Carriers {
     record.pointee.late[side.number] = nil
   }
 
-  /// Reads a stretch as far as it is there, and forgets it.
+  /// Reads a region as far as it is there, and forgets it.
   private mutating func finishLate(_ side: FlowSide, _ i: Int) {
     guard let late = streams.carrier(of: side.flow)?.pointee.late[side.number] else { return }
     if late.pointee.all[i].isFilled, readLate(side, late, i, isFinal: true) { return }
     free(late, i)
   }
 
-  private mutating func free(_ late: Ref<LateStretches>, _ i: Int) {
-    var stretch = late.pointee.all.remove(at: i)
-    streams.rests.take(back: &stretch.half.rest)
-    if var way = stretch.way {
+  private mutating func free(_ late: Ref<GapReplays>, _ i: Int) {
+    var region = late.pointee.all.remove(at: i)
+    streams.rests.take(back: &region.half.rest)
+    if var way = region.way {
       streams.rests.take(back: &way.held)
       way.clear(budget)
     }
-    stretch.reader?.clear(budget)
-    budget.held -= stretch.accounted
+    region.reader?.clear(budget)
+    budget.held -= region.accounted
   }
 
   // MARK: Reading
 
-  /// Reads the beginning of a stretch with the state from before its gap. True when the stretch is over, and forgotten.
+  /// Reads the beginning of a region with the state from before its gap. True when the region is over, and forgotten.
   ///
   /// `isFinal` passes over what is still missing.
-  private mutating func readLate(_ side: FlowSide, _ late: Ref<LateStretches>, _ i: Int, isFinal: Bool) -> Bool {
+  private mutating func readLate(_ side: FlowSide, _ late: Ref<GapReplays>, _ i: Int, isFinal: Bool) -> Bool {
     guard side.flow.pointee.profile.isPlan else { return false }
-    var stretch = late.pointee.all[i]
-    guard isFinal || stretch.island.pieces.first?.start == stretch.island.start else { return false }
+    var region = late.pointee.all[i]
+    guard isFinal || region.island.pieces.first?.start == region.island.start else { return false }
     // What it holds is here alone.
     late.pointee.all[i].island.pieces = []
     let half = side.half
@@ -203,18 +202,18 @@ extension Carriers {
     )
     let own = figuresOfStray(side.flow)
     note.pointee.skipped = 0
-    replay = Replay(limit: stretch.limit, records: stretch.records, frames: stretch.frames)
+    replay = Replay(limit: region.limit, records: region.records, frames: region.frames)
     streams.isInIsland = true
-    exchange(side, &stretch)
+    exchange(side, &region)
     half.pointee.queue = nil
-    half.pointee.offset = UInt64(truncatingIfNeeded: stretch.island.start)
+    half.pointee.offset = UInt64(truncatingIfNeeded: region.island.start)
     streams.select(side.flow.pointee.profile)
-    feed(side, &stretch, isFinal: isFinal)
-    let place = stretch.island.start
+    feed(side, &region, isFinal: isFinal)
+    let place = region.island.start
     // Where nothing is missing any more in front of a direction that has not found a frame, it goes on from here.
     let offset = main.offset
     let rejoins =
-      stretch.isOpen && !isFinal && place == Int(truncatingIfNeeded: offset) && !main.flags.contains(.finished)
+      region.isOpen && !isFinal && place == Int(truncatingIfNeeded: offset) && !main.flags.contains(.finished)
     let unread = rejoins ? countHeld(side) : 0
     var after = half.pointee
     (after.queue, after.offset, after.next) = (main.queue, main.offset, main.next)
@@ -222,10 +221,10 @@ extension Carriers {
     var uncounted = 0
     if rejoins {
       // What the direction held was not counted yet, and what it holds now will be.
-      uncounted = countHeld(in: stretch, side)
+      uncounted = countHeld(in: region, side)
       if half.pointee.rest != nil || unread > 0 { holders.add(side, streams.tracker.flows) }
     } else {
-      exchange(side, &stretch)
+      exchange(side, &region)
       half.pointee.queue = main.queue
       half.pointee.offset = main.offset
     }
@@ -235,45 +234,45 @@ extension Carriers {
     let read = Int(ledger.pointee.decodedBytes &- decoded) + Int(ledger.pointee.damagedBytes &- damaged)
     ledger.pointee.strayBytes = UInt64(max(0, Int(stray) + uncounted - read - unread))
     setFiguresOfStray(side.flow, own, less: read + unread - uncounted)
-    late.pointee.all[i] = stretch
-    let isWhole = rejoins || !stretch.isOpen && UInt64(place) >= stretch.limit
-    if isWhole, !isFinal { uncountUnread(side, stretch) }
+    late.pointee.all[i] = region
+    let isWhole = rejoins || !region.isOpen && UInt64(place) >= region.limit
+    if isWhole, !isFinal { uncountUnread(side, region) }
     guard isWhole || isFinal else { return false }
     free(late, i)
     return true
   }
 
-  /// Exchanges the state of a direction's readers with that of a stretch. Numbers of TCP stay the direction's.
-  private mutating func exchange(_ side: FlowSide, _ stretch: inout LateStretch) {
+  /// Exchanges the state of a direction's readers with that of a region. Numbers of TCP stay the direction's.
+  private mutating func exchange(_ side: FlowSide, _ region: inout GapReplay) {
     let half = side.half
     let state: HalfFlags = [.lost, .passing, .delimited, .inflating]
     let (flags, rest, passOver) = (half.pointee.flags, half.pointee.rest, half.pointee.passOver)
-    half.pointee.flags = flags.subtracting(state).union(stretch.half.flags.intersection(state))
-    half.pointee.rest = stretch.half.rest
-    half.pointee.passOver = stretch.half.passOver
-    (stretch.half.flags, stretch.half.rest, stretch.half.passOver) = (flags, rest, passOver)
+    half.pointee.flags = flags.subtracting(state).union(region.half.flags.intersection(state))
+    half.pointee.rest = region.half.rest
+    half.pointee.passOver = region.half.passOver
+    (region.half.flags, region.half.rest, region.half.passOver) = (flags, rest, passOver)
     guard let record = streams.carrier(of: side.flow) else { return }
-    if let tls = record.pointee.tls, let saved = stretch.side, let way = stretch.way {
+    if let tls = record.pointee.tls, let saved = region.side, let way = region.way {
       tls.pointee.connection.exchangeSide(saved, direction: tls.pointee.direction(side))
-      stretch.way = tls.pointee.ways[side.number]
+      region.way = tls.pointee.ways[side.number]
       tls.pointee.ways[side.number] = way
     }
-    if let reader = record.pointee.readers[side.number], let state = stretch.reader {
-      stretch.reader = reader.pointee
+    if let reader = record.pointee.readers[side.number], let state = region.reader {
+      region.reader = reader.pointee
       reader.pointee = state
     }
   }
 
-  /// Hands the bytes of a stretch to the readers, as far as nothing is missing.
-  private mutating func feed(_ side: FlowSide, _ stretch: inout LateStretch, isFinal: Bool) {
+  /// Hands the bytes of a region to the readers, as far as nothing is missing.
+  private mutating func feed(_ side: FlowSide, _ region: inout GapReplay, isFinal: Bool) {
     var buffer = RawBuffer()
-    var pieces = stretch.island.pieces[...]
+    var pieces = region.island.pieces[...]
     // The bytes of WebSocket frames stand on the wire; those in records are cut where they are decrypted.
-    let end = stretch.way == nil ? Int(truncatingIfNeeded: min(stretch.limit, UInt64(Int.max))) : Int.max
-    while let piece = pieces.first, stretch.island.start < end, UInt64(stretch.island.start) < stretch.limit {
-      if piece.start > stretch.island.start {
+    let end = region.way == nil ? Int(truncatingIfNeeded: min(region.limit, UInt64(Int.max))) : Int.max
+    while let piece = pieces.first, region.island.start < end, UInt64(region.island.start) < region.limit {
+      if piece.start > region.island.start {
         guard isFinal else { break }
-        let missing = piece.start - stretch.island.start
+        let missing = piece.start - region.island.start
         side.half.pointee.offset &+= UInt64(missing)
         loseAgain(side, Gap(byteCount: missing, reason: .unseen))
       }
@@ -282,9 +281,9 @@ extension Carriers {
       for (i, mark) in piece.marks.enumerated() {
         let last = min(end, i + 1 < piece.marks.count ? piece.marks[i + 1].start : piece.end)
         guard mark.start < last else { break }
-        stretch.latest = max(stretch.latest, mark.timestamp)
+        region.latest = max(region.latest, mark.timestamp)
         let part = Stretch(
-          offset: mark.start - piece.start, count: last - mark.start, timestamp: stretch.latest, number: mark.number,
+          offset: mark.start - piece.start, count: last - mark.start, timestamp: region.latest, number: mark.number,
           acknowledged: mark.acknowledged)
         side.half.pointee.offset &+= UInt64(part.count)
         let bytes = Bytes(
@@ -295,9 +294,9 @@ extension Carriers {
           carry(side, bytes, part, at: side.half.pointee.offset &- UInt64(part.count))
         }
       }
-      stretch.island.start = piece.end
+      region.island.start = piece.end
     }
-    stretch.island.pieces = [IslandPiece](pieces)
+    region.island.pieces = [IslandPiece](pieces)
   }
 
   private mutating func loseAgain(_ side: FlowSide, _ gap: Gap) {
@@ -318,16 +317,16 @@ extension Carriers {
     return rest + frames + records
   }
 
-  /// The same of the readers that are in a stretch.
-  private func countHeld(in stretch: LateStretch, _ side: FlowSide) -> Int {
+  /// The same of the readers that are in a region.
+  private func countHeld(in region: GapReplay, _ side: FlowSide) -> Int {
     var count = 0
-    if let rest = stretch.half.rest {
+    if let rest = region.half.rest {
       let (from, length) = (rest.pointee.streamOffset, rest.pointee.count)
       count =
-        stretch.reader?.offsets.wireCount(from, length) ?? stretch.way?.offsets.wireCount(from, length) ?? length
+        region.reader?.offsets.wireCount(from, length) ?? region.way?.offsets.wireCount(from, length) ?? length
     }
-    if let reader = stretch.reader { count += (reader.held?.pointee.count ?? 0) + reader.idle }
-    return count + (stretch.way?.held?.pointee.count ?? 0)
+    if let reader = region.reader { count += (reader.held?.pointee.count ?? 0) + reader.idle }
+    return count + (region.way?.held?.pointee.count ?? 0)
   }
 
   private mutating func figuresOfStray(_ flow: Ref<Flow>) -> UInt64? {
@@ -341,7 +340,7 @@ extension Carriers {
   }
 }
 
-/// What the readers of a direction have to know while they read a stretch again.
+/// What the readers of a direction have to know while they read a region again.
 struct Replay {
   /// What begins there in TCP's stream or after it was decoded.
   let limit: UInt64

@@ -423,11 +423,11 @@ extension Carriers {
     late.pointee.all[open].unread.add(reason, UInt64(count))
   }
 
-  /// Takes back what was counted of a stretch all of which was read afterwards.
-  mutating func uncountUnread(_ side: FlowSide, _ stretch: LateStretch) {
+  /// Takes back what was counted of a gap region all of which was read afterwards.
+  mutating func uncountUnread(_ side: FlowSide, _ region: GapReplay) {
     guard let tls = streams.tls(of: side.flow) else { return }
     for reason in [TLSUnread.cut, .noRecord] {
-      let count = tls.pointee.unread.move(stretch.unread[reason], from: reason, to: nil)
+      let count = tls.pointee.unread.move(region.unread[reason], from: reason, to: nil)
       ledger.pointee.tlsUnread.move(count, from: reason, to: nil)
     }
   }

@@ -19,8 +19,8 @@ struct CarrierRecord {
   var tls: Ref<TLSReader>?
   /// The side whose ClientHello comes next, of a connection that was decoded without TLS up to there; 255 for none.
   var upgradingSide: UInt8 = 255
-  /// The stretches around gaps of side 0 and side 1, for what comes late; `nil` where there are none.
-  var late: InlineArray<2, Ref<LateStretches>?> = [nil, nil]
+  /// The gap regions of side 0 and side 1, for late segments; `nil` where there are none.
+  var late: InlineArray<2, Ref<GapReplays>?> = [nil, nil]
   /// What was counted of WebSocket frames.
   var webSocket = WebSocketFigures()
   /// The plan that the subprotocol names; 255 for none.

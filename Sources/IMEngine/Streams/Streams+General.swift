@@ -161,7 +161,6 @@ extension Streams {
       if rest.pointee.mark(at: rest.pointee.start).timestamp > decodeLimit { return }
       let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
       let start = rest.pointee.start
-      let end = rest.pointee.end
       if half.pointee.flags.contains(.lost) {
         switch findGeneral(side, bytes, rest, isEnd: isEnd) {
         case .at(let position):

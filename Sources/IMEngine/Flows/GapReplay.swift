@@ -1,12 +1,12 @@
 import IMTLS
 import IMWire
 
-/// A stretch of a direction's stream around a gap, of a protocol in TLS records or WebSocket frames: from the first byte of the gap to
-/// the first frame of the protocol that was found after it.
+/// A gap region of a direction whose protocol is in TLS records or WebSocket frames: from the first byte of the gap to the first frame of
+/// the protocol that was found after it.
 ///
 /// It holds the state of all readers of the direction as it was before the gap, and the bytes that followed the gap. Bytes that arrive
 /// late are read with that state, and what they lack of their neighbours is here.
-struct LateStretch {
+struct GapReplay {
   /// The bytes, with offsets of TCP's stream. Those before `island.start` were read.
   var island: Island
   /// The direction before the gap; of it `flags`, `passOver` and `rest`, a copy, are used.
@@ -21,30 +21,30 @@ struct LateStretch {
   /// Where the first record, and the first WebSocket frame, begin that were read after the gap: they were counted.
   var records = UInt64.max
   var frames = UInt64.max
-  /// Bytes that were counted as not read although all of the stretch may be read yet.
+  /// Bytes that were counted as not read although all of the region may be read yet.
   var unread = TLSUnreadBytes()
   /// Whether a late byte came.
   var isFilled = false
   /// The time of the last byte that was read.
   var latest = Timestamp.distantPast
-  /// What the budget was told of.
+  /// Bytes that the budget counts for it.
   var accounted = 0
 
-  /// The most stretches of a direction, and the most bytes that follow a gap in one.
+  /// The most regions of a direction, and the most bytes that follow a gap in one.
   static var most: Int { 8 }
   static var mostBytes: Int { 4 << 20 }
   /// Bytes that one takes without what it holds.
-  static var cost: Int { MemoryLayout<LateStretch>.stride + TLSSavedSide.cost }
+  static var cost: Int { MemoryLayout<GapReplay>.stride + TLSSavedSide.cost }
 
   /// Whether the first frame after the gap is still looked for.
   var isOpen: Bool { limit == .max }
 }
 
-/// The stretches of one direction, in the order of the stream. Only the last one may be open.
-struct LateStretches {
-  var all: [LateStretch] = []
+/// The gap regions of one direction, in the order of the stream. Only the last one may be open.
+struct GapReplays {
+  var all: [GapReplay] = []
 
-  /// The place of the open stretch.
+  /// The place of the open region.
   var open: Int? { all.last?.isOpen == true ? all.count - 1 : nil }
 
   /// The protocol's next frame was found at `place` of TCP's stream.
