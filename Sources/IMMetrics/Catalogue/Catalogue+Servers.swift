@@ -205,7 +205,7 @@ extension Catalogue {
   /// How many messages receipts say something of, and after how long, by the direction of the messages.
   private static func receipts(
     _ group: String, _ place: FigureText.Place,
-    _ recorders: KeyPath<EndpointMetrics, InlineArray<2, RTTRecorder>> & Sendable, _ help: String
+    _ recorders: any KeyPath<EndpointMetrics, InlineArray<2, RTTRecorder>> & Sendable, _ help: String
   ) -> [Figure<ServerSnapshot>] {
     func row(
       _ name: String, _ unit: FigureUnit, _ help: String, _ text: FigureText? = nil,

@@ -48,7 +48,6 @@ extension MarkdownPage {
   /// How an answer finds what it answers.
   func exchanges() -> String {
     var out = "## Exchanges\n\n"
-    let inOrder = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.unnumbered) }
     var lines = ["An answer belongs to the message of the other direction that has the number it names."]
     if draft.plan.ackBodyCount >= 0 {
       lines.append(
@@ -58,57 +57,29 @@ extension MarkdownPage {
     if draft.plan.ackPlus > 0, draft.plan.ackPlus != .max {
       lines.append("The number in an acknowledgment is that of its message plus \(draft.plan.ackPlus).")
     }
-    let cumulative = draft.kinds.indices.filter {
-      draft.kinds[$0].flags.contains(.cumulative) && !draft.kinds[$0].flags.contains(.cumulativeOnDemand)
+    /// A line that names the types of which something holds; none where it holds of none.
+    func list(_ text: String, _ holds: (FrameKind) -> Bool) {
+      let names = draft.kinds.indices.filter { holds(draft.kinds[$0]) }.map { "`\(profile.typeNames[$0])`" }
+      if !names.isEmpty { lines.append("\(text): \(names.joined(separator: ", ")).") }
     }
-    if !cumulative.isEmpty {
-      let names = cumulative.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
-      lines.append("Answer everything up to their number: \(names).")
+    list("Answer everything up to their number") {
+      $0.flags.contains(.cumulative) && !$0.flags.contains(.cumulativeOnDemand)
     }
-    let onDemand = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.cumulativeOnDemand) }
-    if !onDemand.isEmpty {
-      let names = onDemand.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
-      lines.append("Answer everything up to their number, or that number alone, as their bits say: \(names).")
+    list("Answer everything up to their number, or that number alone, as their bits say") {
+      $0.flags.contains(.cumulativeOnDemand)
     }
-    let beside = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.acknowledgesToo) }
-    if !beside.isEmpty {
-      let names = beside.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
-      lines.append("Acknowledge beside what they say: \(names).")
+    list("Piggyback acknowledgments") { $0.flags.contains(.acknowledgesToo) }
+    list("Have an implicit sequence number") { $0.flags.contains(.counted) }
+    list("Without a number, in order") { $0.flags.contains(.unnumbered) }
+    list("Never a copy, whatever number it has") {
+      $0.flags.contains([.expectsAck, .neverCopied]) && !$0.flags.contains(.unnumbered)
     }
-    let counted = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.counted) }
-    if !counted.isEmpty {
-      let names = counted.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
-      lines.append("Have no number on the wire, and the one that counting gives them: \(names).")
-    }
-    if !inOrder.isEmpty {
-      let names = inOrder.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
-      lines.append("Without a number, in order: \(names).")
-    }
-    let single = draft.kinds.indices.filter {
-      draft.kinds[$0].flags.contains([.expectsAck, .neverCopied]) && !draft.kinds[$0].flags.contains(.unnumbered)
-    }
-    if !single.isEmpty {
-      let names = single.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
-      lines.append("Never a copy, whatever number it has: \(names).")
-    }
-    let outliving = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.outlives) }
-    if !outliving.isEmpty {
-      let names = outliving.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
-      lines.append("Sent again on another connection of the session without a mark: \(names).")
-    }
+    list("Sent again on another connection of the session without a mark") { $0.flags.contains(.outlives) }
     if draft.plan.endToEnd.isPresent {
       lines.append("A marked frame of the same client with the same `end-to-end` is a copy, on whatever connection.")
     }
-    let referenced = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.referenced) }
-    if !referenced.isEmpty {
-      let names = referenced.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
-      lines.append("Answers may name the `reference` in their body instead of their number: \(names).")
-    }
-    let refusing = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.refusing) }
-    if !refusing.isEmpty {
-      let names = refusing.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
-      lines.append("May refuse, by their status: \(names).")
-    }
+    list("Answers may name the `reference` in their body instead of their number") { $0.flags.contains(.referenced) }
+    list("May refuse, by their status") { $0.flags.contains(.refusing) }
     let naming = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.opensSession) }
     if draft.plan.session.isPresent {
       lines.append("Frames with the same `session` belong together, also on another connection.")
