@@ -126,11 +126,7 @@ import Testing
     defer { try? FileManager.default.removeItem(at: folder) }
     let plain = folder.appending(path: "a.pcap").path
     try Data(Samples.bytes("tjp-clean-chat.pcap")).write(to: URL(filePath: plain))
-    let packing = Process()
-    packing.executableURL = URL(filePath: "/bin/gzip")
-    packing.arguments = ["-k", plain]
-    try packing.run()
-    packing.waitUntilExit()
+    #expect(try Program.run("/bin/gzip", ["-k", plain]).ending == .exit(0))
     let store = try Indexed([plain + ".gz"])
     let bytes = try Samples.bytes("tjp-clean-chat.pcap")
     var found = 0

@@ -1,5 +1,6 @@
 import Foundation
 import IMDocuments
+import IMTestSupport
 import Testing
 
 @testable import IMShip
@@ -137,19 +138,16 @@ import Testing
   }
 
   @Test func compressedBodiesAreWhatGzipReads() throws {
-    let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+    let bytes = (0..<100_000).map { UInt8($0 / 7 % 128) }
     let gzip = Gzip()
     let result = gzip.compressed(bytes)
     let compressed = try #require(result)
-    let process = Process()
-    process.executableURL = URL(filePath: "/bin/gzip")
-    process.arguments = ["-dc"]
-    let (input, output) = (Pipe(), Pipe())
-    process.standardInput = input
-    process.standardOutput = output
-    try process.run()
-    try input.fileHandleForWriting.write(contentsOf: Data(compressed))
-    try input.fileHandleForWriting.close()
-    #expect(Array(output.fileHandleForReading.readDataToEndOfFile()) == bytes)
+    let file = Program.scratchFile()
+    defer { close(file) }
+    let isWhole = compressed.withUnsafeBytes { write(file, $0.baseAddress, $0.count) == $0.count }
+    try #require(isWhole && lseek(file, 0, SEEK_SET) == 0)
+    let unpacked = try Program.run("/bin/gzip", ["-dc"], input: file)
+    #expect(unpacked.ending == .exit(0))
+    #expect(Array(unpacked.output.utf8) == bytes)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import IMTestSupport
 import Testing
 
 /// A terminal that a command runs in: what it prints is read, and its questions where the cursor is are answered.
@@ -23,16 +24,11 @@ enum Terminal {
     guard ioctl(master, 0x4004_5431, &lock) == 0, ioctl(master, 0x8004_5430, &number) == 0 else { throw Failure() }
     let slave = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
     guard slave >= 0 else { throw Failure() }
-    let process = Process()
-    process.executableURL = Command.program
-    process.arguments = arguments
     var environment = Command.environment.merging(["LC_ALL": "C.UTF-8", "TERM": "xterm"]) { $1 }
     environment["COLUMNS"] = nil
-    process.environment = environment.merging(own) { $1 }
-    process.currentDirectoryURL = Command.folder
-    let end = FileHandle(fileDescriptor: slave, closeOnDealloc: false)
-    (process.standardInput, process.standardOutput, process.standardError) = (end, end, end)
-    try process.run()
+    let command = try Program(
+      Command.program.path, arguments, environment: environment.merging(own) { $1 }, folder: Command.folder.path,
+      input: slave, output: slave, errors: slave)
     // The last end that is open is the command's: behind it the terminal says that nobody is there.
     close(slave)
     var told: [UInt8] = []
@@ -55,7 +51,7 @@ enum Terminal {
         _ = write(master, answer, answer.count)
       }
     }
-    process.waitUntilExit()
+    _ = command.wait()
     return String(decoding: told, as: UTF8.self)
   }
 }
