@@ -341,6 +341,9 @@ final class ChatSession: Watcher {
       case .damagedContent(let name, _):
         view.finished(name)
         view.note("a file came damaged and was left out")
+      case .withdrawn(let name, _):
+        view.finished(name)
+        view.note("a file will not come: its sender has given it up")
       default: break
       }
     }

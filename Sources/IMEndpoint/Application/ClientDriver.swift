@@ -172,6 +172,7 @@ final class ClientDriver {
     case .room(let session, let priority): events.yield(.room(kind(session), priority))
     case .receiving(let name, _, let progress): events.yield(.receiving(name, progress))
     case .damagedContent(let name, _): events.yield(.damagedContent(name))
+    case .withdrawn(let name, _): events.yield(.withdrawn(name))
     // A damaged frame comes again; bytes that are no frames end their connection, which is told.
     case .progress, .connection, .handshake, .damaged, .notFrames, .joined, .left, .sending: break
     }

@@ -21,6 +21,8 @@ public enum ClientEvent: Sendable {
   case receiving(UInt64, TransferProgress)
   /// A large message has come damaged, and is left out.
   case damagedContent(UInt64)
+  /// A large message that had begun to come will not come: its sender has given it up.
+  case withdrawn(UInt64)
   /// The server does not want sessions of this kind: nothing is sent in them until `connect` is called again.
   case refused(SessionKind, HandshakeRefusal)
   /// So many attempts to connect have failed. Nothing more is tried until `connect` is called or the path changes.

@@ -95,6 +95,9 @@ extension ClientCore {
       if let range = TLV.value(of: .transferHave, in: body), let having = Transfers.having(body, range) {
         sessions[place].traffic.transfers.has(having.name, having.ranges)
       }
+      if let range = TLV.value(of: .withdrawn, in: body), range.count == 8 {
+        withdrawn(TLV.number(body, range), place)
+      }
       if let range = TLV.value(of: .membership, in: body), range.count > 2,
         TLV.number(body, range.lowerBound..<range.lowerBound + 1) == Membership.list.rawValue
       {
@@ -285,9 +288,11 @@ extension ClientCore {
         return
       }
       if let unsettled {
+        let epoch = sessions[place].traffic.otherEpoch
         for (count, carriers) in sessions[place].traffic.settle(unsettled) {
           released(count, carriers)
         }
+        if epoch != nil, epoch != sessions[place].traffic.otherEpoch { setAside(place) }
       }
       let wasAsked = sessions[place].handshake.phase
       sessions[place].handshake.phase = .agreed(at: now)

@@ -7,16 +7,35 @@ extension ClientCore {
     guard let bodies else { return }
     for (body, record) in bodies.records() {
       var (name, owner): (UInt64, [UInt8]) = (0, [])
-      guard partial.count < Transfers.mostIncoming,
-        let transfer = IncomingTransfer(record: record, body: body, name: &name, owner: &owner),
+      guard let transfer = IncomingTransfer(record: record, body: body, name: &name, owner: &owner),
         owner == configuration.identity.bytes
       else { continue }
-      guard bodies.reader(of: body) != nil else {
+      guard bodies.reader(of: body) != nil, partial.count < Transfers.mostIncoming else {
         bodies.remove(body)
         continue
       }
       partial[name] = transfer
     }
+  }
+
+  /// The server has forgotten the session: what has come of large messages waits until it asks for it.
+  mutating func setAside(_ place: Int) {
+    for (name, transfer) in sessions[place].traffic.transfers.takeIncoming() {
+      if partial.count >= Transfers.mostIncoming, let old = partial.min(by: { $0.value.byteCount < $1.value.byteCount })
+      {
+        partial[old.key] = nil
+        if let body = old.value.stored?.body { bodies?.remove(body) }
+      }
+      partial[name] = transfer
+    }
+  }
+
+  /// The sender of a large message that was still on its way to the server has given it up.
+  mutating func withdrawn(_ name: UInt64, _ place: Int) {
+    let waiting = partial.removeValue(forKey: name)
+    let isKnown = sessions[place].traffic.transfers.knows(name) || waiting != nil
+    if let body = sessions[place].traffic.transfers.drop(name) ?? waiting?.stored?.body { bodies?.remove(body) }
+    if isKnown { tell(.withdrawn(name, sessions[place].id)) }
   }
 
   /// A piece of a large message has come.

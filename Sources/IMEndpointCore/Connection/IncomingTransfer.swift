@@ -100,6 +100,8 @@ struct IncomingTransfer: Sendable {
   /// Bytes that have come.
   var byteCount: Int { ranges.total }
   var isWhole: Bool { byteCount >= size }
+  /// Bytes that have come from the beginning without a gap.
+  var contiguous: Int { ranges.all.first.map { $0.lowerBound == 0 ? $0.upperBound : 0 } ?? 0 }
 
   /// Whether a piece can be of this message.
   func matches(_ piece: Piece) -> Bool { size == piece.size }

@@ -13,6 +13,8 @@ struct OutgoingTransfer: Sendable {
   var name: UInt64
   /// Whether the name is the message's for good, so that another process goes on with it.
   var isNamed = false
+  /// Bytes that may go out: fewer than there are while the message still arrives from its sender.
+  var available = Int.max
   /// All before this offset has gone out, or is at the other end.
   var offset = 0
   /// What the other end had when it was asked.
@@ -36,6 +38,8 @@ struct OutgoingTransfer: Sendable {
   static var asking: Int { 4_096 }
 
   var isDone: Bool { offset >= source.count }
+  /// Whether something of it may go out that has not.
+  var canGo: Bool { offset < available }
   /// Whether something of it has gone out.
   var hasBegun: Bool { offset > 0 || asks > 0 }
 
@@ -54,7 +58,7 @@ struct OutgoingTransfer: Sendable {
     if offset + Self.asking >= source.count { isAsking = false }
     let (start, end) = had.gap(from: offset)
     let limit = isAsking ? min(most, Self.asking) : most
-    let range = start..<max(start, min(start + limit, end ?? source.count, source.count))
+    let range = start..<max(start, min(start + limit, end ?? source.count, source.count, available))
     var body: [UInt8] = []
     body.reserveCapacity(range.count + 64)
     TLV.append(

@@ -61,6 +61,40 @@ struct Transfers: Sendable {
     outgoing.append(transfer)
   }
 
+  /// Appends a message that still arrives from its sender, of which `available` bytes are here: it never ends before `complete`.
+  mutating func relay(
+    _ message: QueuedMessage, _ source: BodySource, name: UInt64, asks: Bool, available: Int
+  ) {
+    var transfer = OutgoingTransfer(message, source, name: name, asks: asks)
+    transfer.isNamed = true
+    transfer.available = available
+    outgoing.append(transfer)
+  }
+
+  /// More of such a message is here. False when this session has none of that name.
+  mutating func extend(_ name: UInt64, to available: Int) -> Bool {
+    guard let place = outgoing.firstIndex(where: { $0.name == name }) else { return false }
+    outgoing[place].available = available
+    open[name]?.available = available
+    return true
+  }
+
+  /// Such a message is whole, and accepted under this number. False when this session has none of that name.
+  mutating func complete(_ name: UInt64, as id: MessageID) -> Bool {
+    guard extend(name, to: .max), let place = outgoing.firstIndex(where: { $0.name == name }) else { return false }
+    outgoing[place].message.id = id
+    open[name]?.message.id = id
+    return true
+  }
+
+  /// Messages that still arrive from their senders.
+  var relayCount: Int { outgoing.count { $0.available != .max } }
+
+  /// The message of that name which still arrives from its sender, and whether something of it has gone out.
+  func relayed(_ name: UInt64) -> (message: MessageID, hasBegun: Bool)? {
+    outgoing.first { $0.name == name && $0.available != .max }.map { ($0.message.id, $0.hasBegun) }
+  }
+
   /// A name that no other transfer has.
   mutating func takeName() -> UInt64 {
     defer { nextName &+= 1 }
@@ -82,7 +116,14 @@ struct Transfers: Sendable {
   mutating func nextPiece(_ most: Int) -> (
     message: QueuedMessage, body: [UInt8], name: UInt64, isFirst: Bool, isLast: Bool
   )? {
-    while var transfer = outgoing.first {
+    var place = 0
+    while place < outgoing.count {
+      var transfer = outgoing[place]
+      // What is not here yet holds up nothing.
+      guard transfer.canGo else {
+        place += 1
+        continue
+      }
       // One question at a time; what is asked is answered before the piece that asks.
       if transfer.isAsking, let asked = transfer.asked {
         if pieces.find(asked) != nil { return nil }
@@ -90,14 +131,14 @@ struct Transfers: Sendable {
       }
       let isFirst = !transfer.hasBegun
       guard let body = transfer.next(most) else {
-        outgoing.removeFirst()
+        outgoing.remove(at: place)
         open[transfer.name] = transfer
         unreadable.append(transfer.message.id)
         continue
       }
       let isLast = transfer.isDone
       open[transfer.name] = transfer
-      if isLast { outgoing.removeFirst() } else { outgoing[0] = transfer }
+      if isLast { outgoing.remove(at: place) } else { outgoing[place] = transfer }
       return (transfer.message, body, transfer.name, isFirst, isLast)
     }
     return nil
@@ -116,7 +157,7 @@ struct Transfers: Sendable {
     if isLast { open[name]?.last = sequence }
     if open[name]?.isAsking ?? false {
       open[name]?.asked = sequence
-      if outgoing.first?.name == name { outgoing[0].asked = sequence }
+      if let place = outgoing.firstIndex(where: { $0.name == name }) { outgoing[place].asked = sequence }
     }
   }
 
@@ -246,6 +287,19 @@ struct Transfers: Sendable {
     guard let transfer = incoming.removeValue(forKey: name) else { return nil }
     incomingBytes -= transfer.byteCount
     return transfer.stored?.body
+  }
+
+  /// What a store has of a message that comes: its name there, and how many bytes there are without a gap.
+  func arriving(_ name: UInt64) -> (body: UInt64, contiguous: Int)? {
+    guard let transfer = incoming[name], let body = transfer.stored?.body else { return nil }
+    return (body, transfer.contiguous)
+  }
+
+  /// Takes out what has come of messages that are not whole: the other end has forgotten them, and asks for those that it still has.
+  mutating func takeIncoming() -> [UInt64: IncomingTransfer] {
+    defer { (incoming, incomingBytes) = ([:], 0) }
+    finished.removeAll { $0.isRefused }
+    return incoming
   }
 
   /// Takes out what a store has of messages that are not whole, for another session.

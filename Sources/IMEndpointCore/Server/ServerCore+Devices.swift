@@ -65,7 +65,7 @@ extension ServerCore {
       }
       leave(Int(session), link, at: now)
       requeueReceipts(Int(session), at: now)
-      forget(Int(session), keepsDevice: true)
+      forget(Int(session), keepsDevice: true, at: now)
     }
     resetCursor(place)
   }
@@ -109,7 +109,7 @@ extension ServerCore {
   /// The last connection of a device's is gone.
   mutating func detached(_ place: Int, isForGood: Bool, at now: Moment) {
     guard devices[place].sessions.allSatisfy({ sessions[Int($0)].linkMask == 0 }) else { return }
-    if case .connection = devices[place].peer { return forgetDevice(place) }
+    if case .connection = devices[place].peer { return forgetDevice(place, at: now) }
     devices[place].detachedAt = now
     if isForGood, devices[place].expiry == .zero { return unsubscribe(place) }
     armDevice(place, by: now.advanced(by: patience(place)))
@@ -125,18 +125,18 @@ extension ServerCore {
     let end = since.advanced(by: patience(place))
     guard now >= end else { return armDevice(place, by: end) }
     unsubscribe(place)
-    if devices[place].sessions.isEmpty { forgetDevice(place) }
+    if devices[place].sessions.isEmpty { forgetDevice(place, at: now) }
   }
 
   /// A device that has no sessions and is not waited for is forgotten.
-  mutating func forgetDevice(_ place: Int) {
+  mutating func forgetDevice(_ place: Int, at now: Moment) {
     guard devices[place].isKnown else { return }
     unsubscribe(place)
     dropPendingReceipts(place)
     let orphans = devices[place].sessions
     devices[place].sessions = []
-    for session in orphans { forget(Int(session), keepsDevice: true) }
-    dropPartial(of: place)
+    for session in orphans { forget(Int(session), keepsDevice: true, at: now) }
+    dropPartial(of: place, at: now)
     deviceIndex[devices[place].peer] = nil
     if identities[devices[place].identity] == Int32(place) { identities[devices[place].identity] = nil }
     let (peer, generation) = (devices[place].peer, devices[place].generation)

@@ -115,6 +115,7 @@ extension ServerCore {
       if isOld || devices[device].cursor.has(at) {
         devices[device].cursor.next += 1
         if isOld { hasSkipped = devices[device].cursor.add(at) || hasSkipped }
+        if let body = letter.large?.body { withdraw(body, fromDevice: device, at: now) }
         continue
       }
       let isFirst = devices[device].byteCount == 0
@@ -129,7 +130,7 @@ extension ServerCore {
   }
 
   /// The session of a device that a letter goes in: one of those that have a connection and nothing that waits.
-  private func lane(of device: Int) -> Int? {
+  func lane(of device: Int) -> Int? {
     devices[device].sessions.first {
       sessions[Int($0)].linkMask != 0 && sessions[Int($0)].hasHandshake && sessions[Int($0)].traffic.queues.isEmpty
     }.map { Int($0) }
@@ -147,6 +148,14 @@ extension ServerCore {
     }
     metrics.messagesSent += 1
     if let large = letter.large {
+      // What it has of it already came in a session, where it goes on.
+      let session = devices[Int(sessions[place].device)].sessions.first {
+        sessions[Int($0)].traffic.transfers.relayed(large.body) != nil
+      }
+      if let session, sessions[Int(session)].traffic.transfers.complete(large.body, as: letter.id) {
+        tell(letter.id, Int(session), .sending)
+        return pumpPieces(Int(session), at: now)
+      }
       let asks = sessions[place].traffic.features.contains(.resumption)
       sessions[place].traffic.transfers.append(message, large.source, name: large.body, asks: asks)
       return pumpPieces(place, at: now)

@@ -111,13 +111,7 @@ extension ServerCore {
     } else {
       origin.number = 0
     }
-    var forwarded: [UInt8] = []
-    if let sender = devices[device].user { TLV.append(.sender, sender.utf8, to: &forwarded) }
-    TLV.append(.origin, origin.forwarded, to: &forwarded)
-    if let missing { TLV.append(.missing, TLV.bigEndian(missing), to: &forwarded) }
-    if !withheld.isEmpty { TLV.append(.withheld, withheld.flatMap { TLV.bigEndian($0) }, to: &forwarded) }
-    // No client writes under another client's name.
-    TLV.append(body, without: [.sender, .origin, .missing, .withheld], to: &forwarded)
+    let forwarded = forwarded(body, origin, from: device, missing, withheld)
     if isTransient {
       guard target.isGroup else { return pass(forwarded, category, to: target.name, at: now) }
       let sender = devices[device].user
@@ -130,7 +124,11 @@ extension ServerCore {
     var letter = Letter(
       id: MessageID(rawValue: nextMessage), body: large == nil ? compressed ?? forwarded : [],
       isCompressed: compressed != nil, category: category, sender: self.id(ofDevice: device), at: now)
-    if let large { letter.large = LargeBody(large.body, prefix: forwarded, parts: large.parts, large.reader) }
+    if let large {
+      letter.large =
+        accepted(relay: large.body, target, from: device, at: now)
+        ?? LargeBody(large.body, prefix: forwarded, parts: large.parts, large.reader)
+    }
     let name = MessageName(
       conversation: target.name, isGroup: target.isGroup, number: said == nil ? 0 : origin.number)
     let from = SentFrom(self.id(place), header.sequence, letter.sender, name)
@@ -139,6 +137,35 @@ extension ServerCore {
     nextMessage += 1
     origins.note(letter.id, from)
     put(letter, for: target.name, at: now)
+  }
+
+  /// A message as its recipients get it: with what the server knows of its sender, and nothing that only the server may say.
+  private func forwarded(
+    _ body: [UInt8], _ origin: MessageOrigin, from device: Int, _ missing: UInt64?, _ withheld: [UInt64]
+  ) -> [UInt8] {
+    var forwarded: [UInt8] = []
+    if let sender = devices[device].user { TLV.append(.sender, sender.utf8, to: &forwarded) }
+    TLV.append(.origin, origin.forwarded, to: &forwarded)
+    if let missing { TLV.append(.missing, TLV.bigEndian(missing), to: &forwarded) }
+    if !withheld.isEmpty { TLV.append(.withheld, withheld.flatMap { TLV.bigEndian($0) }, to: &forwarded) }
+    // No client writes under another client's name.
+    TLV.append(body, without: [.sender, .origin, .missing, .withheld], to: &forwarded)
+    return forwarded
+  }
+
+  /// What the recipients of a large message get before its content, while it is not whole; `nil` where that is not known yet.
+  ///
+  /// What is missing before it may have come when it is whole: a recipient that hears of it waits no longer than it would anyway.
+  func prefix(ofRelay head: [UInt8], _ target: (name: String, isGroup: Bool), from device: Int) -> [UInt8]? {
+    guard let (number, milliseconds) = origin(in: head), !isTransient(head) else { return nil }
+    let origin = MessageOrigin(device: devices[device].identity, number: number, milliseconds: milliseconds)
+    let counter = MessageOrigin.counter(of: number)
+    guard number > 0 else { return forwarded(head, origin, from: device, nil, []) }
+    let conversation = conversation(target, number)
+    let floor = devices[device].conversations[conversation]?.floor ?? 1
+    return forwarded(
+      head, origin, from: device, floor < counter ? floor : nil,
+      withheld(in: conversation, before: counter, of: device))
   }
 
   /// Numbers that are announced with a later one.

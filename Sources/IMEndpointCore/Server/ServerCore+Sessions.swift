@@ -123,7 +123,7 @@ extension ServerCore {
     guard let oldest = evictions.popFirst({ [sessions] in Self.isAway(sessions, $0, since: $1) }) else { return false }
     sessionsEvicted += 1
     requeueReceipts(Int(oldest.place), at: now)
-    forget(Int(oldest.place))
+    forget(Int(oldest.place), at: now)
     return true
   }
 
@@ -135,10 +135,10 @@ extension ServerCore {
   }
 
   /// Forgets a session, and its device with the last one unless letters wait for it.
-  mutating func forget(_ place: Int, keepsDevice: Bool = false) {
+  mutating func forget(_ place: Int, keepsDevice: Bool = false, at now: Moment) {
     guard sessions[place].isKnown else { return }
     index[sessions[place].key] = nil
-    keepPartial(of: place)
+    keepPartial(of: place, at: now)
     let (key, generation) = (sessions[place].key, sessions[place].generation)
     let device = Int(sessions[place].device)
     let traffic = Traffic(wireID: 0, strategy: configuration.strategy, major: 0, start: 0, epoch: 0)
@@ -149,7 +149,7 @@ extension ServerCore {
     guard !keepsDevice else { return }
     // What was under way in it goes out in another one, or when the device is back.
     if devices[device].mailbox >= 0 { resetCursor(device) }
-    if devices[device].sessions.isEmpty, devices[device].mailbox < 0 { forgetDevice(device) }
+    if devices[device].sessions.isEmpty, devices[device].mailbox < 0 { forgetDevice(device, at: now) }
   }
 
   // MARK: time
@@ -206,7 +206,7 @@ extension ServerCore {
       guard now >= end else { return arm(place, by: end) }
       sessionsExpired += 1
       requeueReceipts(place, at: now)
-      return forget(place)
+      return forget(place, at: now)
     }
     hedge(place, at: now)
     dropDead(place, at: now)

@@ -31,7 +31,7 @@ extension ServerCore {
   ) -> Bool {
     guard let piece = sessions[place].traffic.piece(header, body) else { return false }
     if !sessions[place].traffic.transfers.knows(piece.name),
-      let reason = begin(piece, body.extracting(piece.bytes), place)
+      let reason = begin(piece, body.extracting(piece.bytes), place, at: now)
     {
       undeliverable += 1
       withhold(body.extracting(piece.bytes).withUnsafeBytes { [UInt8]($0) }, of: Int(sessions[place].device))
@@ -41,12 +41,13 @@ extension ServerCore {
     }
     if keepsTransfers, !hasRoom(for: piece.bytes.count, place) {
       let before = sessions[place].traffic.transfers.incomingBytes
-      if let stored = sessions[place].traffic.transfers.drop(piece.name) { bodies?.remove(stored) }
+      if let stored = sessions[place].traffic.transfers.drop(piece.name) { discard(stored, at: now) }
       incomingBytes += sessions[place].traffic.transfers.incomingBytes - before
       refuse(header.sequence, .mailboxFull, place, on: link, at: now)
       return true
     }
     let before = sessions[place].traffic.transfers.incomingBytes
+    let stored = sessions[place].traffic.transfers.arriving(piece.name)?.body
     let arrival = sessions[place].traffic.arrived(header, piece, body, keeping(piece))
     if keepsTransfers { incomingBytes += sessions[place].traffic.transfers.incomingBytes - before }
     if piece.asks {
@@ -57,12 +58,16 @@ extension ServerCore {
         sessions[place].traffic.version, on: link, at: now)
     }
     switch arrival {
-    case .waits: note(piece.name, place)
+    case .waits:
+      note(piece.name, place)
+      relay(piece, body, place, at: now)
     case .known: acknowledge(header.sequence, of: place, cameOn: link, at: now)
     case .taken:
       note(piece.name, place)
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
+      relay(piece, body, place, at: now)
     case .refused:
+      if let stored { withdraw(relay: stored, at: now) }
       let isLong = piece.size > longestBody
       refuse(header.sequence, isLong ? .tooLarge : .mailboxFull, place, on: link, at: now)
     case .whole(let whole, let message):
@@ -88,14 +93,16 @@ extension ServerCore {
 
   /// The first piece of a transfer that this session does not know: what was there before goes on.
   /// - Returns: why the message cannot be taken, where its first bytes say as much.
-  private mutating func begin(_ piece: IncomingTransfer.Piece, _ beginning: RawSpan, _ place: Int) -> FailureReason? {
+  private mutating func begin(
+    _ piece: IncomingTransfer.Piece, _ beginning: RawSpan, _ place: Int, at now: Moment
+  ) -> FailureReason? {
     let device = Int(sessions[place].device)
     if let known = devices[device].partial.removeValue(forKey: piece.name) {
       if known.matches(piece) {
         sessions[place].traffic.transfers.adopt(piece.name, known)
         return nil
       }
-      drop(known)
+      drop(known, at: now)
     }
     guard configuration.service == .forward, piece.compression == 0, piece.offset == 0 else { return nil }
     // Values before the content, which is longer than the piece.
@@ -119,13 +126,19 @@ extension ServerCore {
   }
 
   /// Forgets a message that is not whole.
-  private mutating func drop(_ transfer: IncomingTransfer) {
+  private mutating func drop(_ transfer: IncomingTransfer, at now: Moment) {
     incomingBytes -= transfer.byteCount
-    if let body = transfer.stored?.body { bodies?.remove(body) }
+    if let body = transfer.stored?.body { discard(body, at: now) }
+  }
+
+  /// Removes what a store has of a message that is no letter.
+  private mutating func discard(_ body: UInt64, at now: Moment) {
+    withdraw(relay: body, at: now)
+    bodies?.remove(body)
   }
 
   /// Keeps what a session that is forgotten had of large messages: its client may go on in another one.
-  mutating func keepPartial(of place: Int) {
+  mutating func keepPartial(of place: Int, at now: Moment) {
     guard keepsTransfers else { return }
     let device = Int(sessions[place].device)
     for (name, transfer) in sessions[place].traffic.transfers.takeStored() {
@@ -133,7 +146,7 @@ extension ServerCore {
         let old = devices[device].partial.min(by: { $0.value.byteCount < $1.value.byteCount })
       {
         devices[device].partial[old.key] = nil
-        drop(old.value)
+        drop(old.value, at: now)
       }
       devices[device].partial[name] = transfer
     }
@@ -141,10 +154,10 @@ extension ServerCore {
   }
 
   /// Forgets what a device that is forgotten has sent of large messages.
-  mutating func dropPartial(of device: Int) {
+  mutating func dropPartial(of device: Int, at now: Moment) {
     let all = devices[device].partial
     devices[device].partial = [:]
-    for transfer in all.values { drop(transfer) }
+    for transfer in all.values { drop(transfer, at: now) }
   }
 
   /// Finds what an earlier process had of large messages.
@@ -177,16 +190,26 @@ extension ServerCore {
   ) {
     guard let reader = bodies?.reader(of: stored.body), reader.byteCount == stored.content.count,
       let (head, parts) = Self.read(reader)
-    else {
-      bodies?.remove(stored.body)
-      undeliverable += 1
-      return refuse(header.sequence, .tooLarge, place, on: link, at: now)
+    else { return reject(header.sequence, .tooLarge, stored.body, place, on: link, at: now) }
+    guard !isContradicted(stored.body, parts) else {
+      return reject(header.sequence, .other, stored.body, place, on: link, at: now)
     }
     // Until a letter uses it.
     bodyUses[stored.body] = 1
     message(
       header, head.span.bytes, place, on: link, LargeContent(body: stored.body, reader: reader, parts: parts), at: now)
+    // It was refused, or had come before.
+    withdraw(relay: stored.body, at: now)
     release(stored.body)
+  }
+
+  /// A large message that is whole will not arrive.
+  private mutating func reject(
+    _ sequence: SequenceNumber, _ reason: FailureReason, _ body: UInt64, _ place: Int, on link: Int, at now: Moment
+  ) {
+    discard(body, at: now)
+    undeliverable += 1
+    refuse(sequence, reason, place, on: link, at: now)
   }
 
   /// A message in the store, while it is taken in.
@@ -198,9 +221,16 @@ extension ServerCore {
   }
 
   /// The values of a message that the server looks at, and where the others are; `nil` where there are too many.
-  private static func read(_ reader: any BodyReader) -> (head: [UInt8], parts: [Range<Int>])? {
+  static func read(_ reader: any BodyReader) -> (head: [UInt8], parts: [Range<Int>])? {
     let own: Set<Tag> = [.sender, .origin, .missing, .withheld, .recipient, .group]
     var (head, parts, offset): ([UInt8], [Range<Int>], Int) = ([], [], 0)
+    func keep(_ end: Int) {
+      if let last = parts.last, last.upperBound == offset {
+        parts[parts.count - 1] = last.lowerBound..<end
+      } else {
+        parts.append(offset..<end)
+      }
+    }
     for _ in 0..<1_024 {
       guard offset + TLV.headCount <= reader.byteCount, let bytes = reader.read(at: offset, count: TLV.headCount) else {
         break
@@ -213,15 +243,13 @@ extension ServerCore {
           let value = reader.read(at: offset, count: end - offset)
         else { return nil }
         head += value
-      } else if let last = parts.last, last.upperBound == offset {
-        parts[parts.count - 1] = last.lowerBound..<end
       } else {
-        parts.append(offset..<end)
+        keep(end)
       }
       offset = end
     }
     // What follows is no value, and goes on as it is.
-    if offset < reader.byteCount { parts.append(offset..<reader.byteCount) }
+    if offset < reader.byteCount { keep(reader.byteCount) }
     return parts.count <= 256 ? (head, parts) : nil
   }
 
@@ -250,7 +278,7 @@ extension ServerCore {
       let piece = sessions[place].traffic.dequeuePiece(links[link].window.pieceCount, at: now)
       for id in sessions[place].traffic.transfers.takeUnreadable() { dropPieces(of: id, place, at: now) }
       guard let piece else { return }
-      if piece.isFirst { tell(piece.message, place, .sending) }
+      if piece.isFirst, piece.message.rawValue < Self.firstRelay { tell(piece.message, place, .sending) }
       transmitPiece(piece.place, of: place, link, bit, at: now)
       if piece.isLast { tell(piece.message, place, .sent) }
     }
@@ -304,7 +332,7 @@ extension ServerCore {
     removePieces(of: id, place, at: now)
   }
 
-  private mutating func removePieces(of id: MessageID, _ place: Int, at now: Moment) {
+  mutating func removePieces(of id: MessageID, _ place: Int, at now: Moment) {
     for entry in sessions[place].traffic.transfers.remove(id) ?? [] {
       let rest = sessions[place].traffic.transfers.pieces[entry]
       answered(rest.body.count, rest.carriers, of: place, isPiece: true, after: nil, at: now)

@@ -20,7 +20,7 @@ struct Traffic: Sendable {
   private var filters = InlineArray<5, DuplicateFilter>(repeating: DuplicateFilter())
   /// Which counters this end has, and those of the other end that the filters are for.
   private let epoch: UInt64
-  private var otherEpoch: UInt64?
+  private(set) var otherEpoch: UInt64?
 
   init(wireID: UInt16, strategy: SessionStrategy, major: UInt8, start: UInt32, epoch: UInt64) {
     self.wireID = wireID

@@ -26,7 +26,7 @@ public protocol BodyStore: AnyObject, Sendable {
   func write(_ bytes: RawSpan, of body: UInt64, at offset: Int) -> Bool
   /// Notes what is known of a body that is not whole, in place of what was noted before; `nil`: it is whole.
   func note(_ record: [UInt8]?, of body: UInt64)
-  /// Reads a body; `nil` when there is none of that name.
+  /// Reads a body, also what is written after the call; `nil` when there is none of that name.
   func reader(of body: UInt64) -> (any BodyReader)?
   /// Forgets a body and its record.
   func remove(_ body: UInt64)

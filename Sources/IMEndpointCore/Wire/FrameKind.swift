@@ -86,9 +86,12 @@ public struct Features: OptionSet, Hashable, Sendable, BitwiseCopyable {
   /// The server says who is in a group.
   public static let memberLists = Features(rawValue: 0x1000)
 
+  /// A large message may begin to come before the server has all of it, and be withdrawn.
+  public static let relays = Features(rawValue: 0x2000)
+
   /// What this library can do.
   public static let all: Features = [
     .basic, .compression, .receipts, .groups, .levels, .refusals, .transfers, .membership, .durable,
-    .namedReceipts, .resumption, .memberLists,
+    .namedReceipts, .resumption, .memberLists, .relays,
   ]
 }
