@@ -88,16 +88,14 @@ private struct Wire {
 /// Large bodies in memory: only what was written takes any.
 private final class Bodies: BodyStore, @unchecked Sendable {
   final class Reader: BodyReader, @unchecked Sendable {
-    let parts: [Int: [UInt8]]
-    let byteCount: Int
+    private let parts: () -> [Int: [UInt8]]
+    var byteCount: Int { parts().map { $0.key + $0.value.count }.max() ?? 0 }
     var hasDigest: Bool { false }
 
-    init(_ parts: [Int: [UInt8]]) {
-      self.parts = parts
-      byteCount = parts.map { $0.key + $0.value.count }.max() ?? 0
-    }
+    init(_ parts: @escaping () -> [Int: [UInt8]]) { self.parts = parts }
 
     func read(at offset: Int, count: Int) -> [UInt8]? {
+      let parts = parts()
       guard count <= 1 << 20, offset >= 0, offset <= byteCount - count else { return nil }
       var bytes = [UInt8](repeating: 0, count: count)
       for (start, part) in parts where start < offset + count && start + part.count > offset {
@@ -120,7 +118,9 @@ private final class Bodies: BodyStore, @unchecked Sendable {
     return true
   }
   func note(_ record: [UInt8]?, of body: UInt64) { notes[body] = record }
-  func reader(of body: UInt64) -> (any BodyReader)? { all[body].map { Reader($0) } }
+  func reader(of body: UInt64) -> (any BodyReader)? {
+    all[body] == nil ? nil : Reader { [weak self] in self?.all[body] ?? [:] }
+  }
   func remove(_ body: UInt64) { (all[body], notes[body]) = (nil, nil) }
   func records() -> [(body: UInt64, record: [UInt8])] { notes.map { ($0.key, $0.value) } }
 }
@@ -204,7 +204,8 @@ private struct Scene {
 
   private mutating func say(_ client: Int, _ length: Int) {
     if length > 240 {
-      let file = Bodies.Reader([0: [UInt8](repeating: UInt8(length), count: (length - 240) * 9_000)])
+      let bytes = [UInt8](repeating: UInt8(length), count: (length - 240) * 9_000)
+      let file = Bodies.Reader { [0: bytes] }
       let message = Message(.file(.init([], name: "file")), to: "\(1 - client)")
       _ = try? clients[client].send(message, content: file, in: sessions[client], at: now)
       return
