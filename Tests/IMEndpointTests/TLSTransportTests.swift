@@ -180,6 +180,56 @@ import Testing
     }
   }
 
+  /// What OpenSSL's own command says of it: a server without a choice lets the client in, whatever that offers.
+  private static let openssl = "/usr/bin/openssl"
+
+  @Test(
+    .enabled(if: access(openssl, X_OK) == 0, "there is no openssl command"),
+    arguments: [("tjp/1", "ALPN protocol: tjp/1"), ("h2,tjp/1", "ALPN protocol: tjp/1"), ("h2", "No ALPN negotiated")])
+  func `a server chooses what OpenSSL's client offers`(offered: String, answer: String) throws {
+    let loop = try EventLoop()
+    let (server, client, at) = try ends(loop, Folder(), name: nil)
+    defer {
+      client.shutDown()
+      server.shutDown()
+    }
+    let output = Program.scratchFile()
+    defer { close(output) }
+    let program = try Program(
+      Self.openssl, ["s_client", "-connect", "127.0.0.1:\(at.port)", "-alpn", offered], output: output)
+    #expect(try LinuxTransportTests.turn(loop) { Program.text(of: output).contains(answer) })
+    #expect(try LinuxTransportTests.turn(loop) { server.core.closed.count == 1 })
+    #expect(program.wait() == .exit(0))
+  }
+
+  @Test(.enabled(if: access(openssl, X_OK) == 0, "there is no openssl command"))
+  func `a client offers what OpenSSL's server chooses`() throws {
+    let loop = try EventLoop()
+    let folder = try Folder()
+    let (certificate, key) = try (folder.write("cert", Self.certificate), folder.write("key", Self.key))
+    let output = Program.scratchFile()
+    var input: [Int32] = [0, 0]
+    try #require(pipe2(&input, O_CLOEXEC) == 0)
+    defer { for descriptor in [output] + input { close(descriptor) } }
+    let program = try Program(
+      Self.openssl,
+      ["s_server", "-accept", "127.0.0.1:0", "-naccept", "1", "-cert", certificate, "-key", key, "-alpn", "tjp/1"],
+      input: input[0], output: output)
+    let line = /ACCEPT 127\.0\.0\.1:(\d+)/
+    #expect(try LinuxTransportTests.turn(loop) { Program.text(of: output).contains(line) })
+    let port = try #require(Program.text(of: output).firstMatch(of: line).flatMap { UInt16($0.1) })
+    let trusting = try TLSContext.client(serverName: nil, authorities: certificate)
+    let client = LinuxTransport(LineClientCore(), loop: loop, tls: trusting)
+    defer { client.shutDown() }
+    let at = Endpoint(address: LinuxTransportTests.loopback, port: port)
+    client.update { core, _ in core.commands = [.open(LineClientCore.id, to: at, options: SocketOptions())] }
+    #expect(try LinuxTransportTests.turn(loop) { client.core.opened.count == 1 })
+    client.update { core, _ in core.commands = [.close(LineClientCore.id)] }
+    #expect(try LinuxTransportTests.turn(loop) { Program.text(of: output).contains("ALPN protocols selected: tjp/1") })
+    _ = kill(program.id, SIGTERM)
+    _ = program.wait()
+  }
+
   @Test func `who speaks no TLS is let go, and the server's core never hears of it`() throws {
     let loop = try EventLoop()
     let (server, secured, at) = try ends(loop, Folder(), name: nil)

@@ -57,13 +57,6 @@ final class TLSStream {
     return imdump_ssl_peer_key_digest(pointer, &digest) == 1 && pins.contains(digest)
   }
 
-  /// What both ends have chosen to speak (ALPN); nil where one of them had nothing to choose from.
-  var applicationProtocol: String? {
-    var (name, count): (UnsafePointer<UInt8>?, UInt32) = (nil, 0)
-    SSL_get0_alpn_selected(pointer, &name, &count)
-    return name.map { String(decoding: UnsafeBufferPointer(start: $0, count: Int(count)), as: UTF8.self) }
-  }
-
   /// Reads plain bytes.
   func read(_ region: UnsafeMutableRawBufferPointer) -> Step {
     ERR_clear_error()
