@@ -35,6 +35,8 @@ final class MessageSink: EngineSink {
   @exclusivity(unchecked) var over: ((UInt32) -> Void)?
   /// Told of issues.
   var hear: ((Issue, ConnectionInfo) -> Void)?
+  /// Told of receipts.
+  var hearReceipt: ((MessageReceipt) -> Void)?
   /// Told of connections.
   var watch: ((ConnectionReport) -> Void)?
   /// Which of the run's captures is read, from 0.
@@ -173,7 +175,10 @@ final class MessageSink: EngineSink {
     store.met(status, place: place)
   }
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) { store.adopted(exchange, times) }
-  func receipt(_ receipt: MessageReceipt) { store.receipt(receipt) }
+  func receipt(_ receipt: MessageReceipt) {
+    hearReceipt?(receipt)
+    store.receipt(receipt)
+  }
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {
     hear?(issue, connection)
     marks.note(issue, connection)

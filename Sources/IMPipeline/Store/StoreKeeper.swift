@@ -90,6 +90,10 @@ final class StoreKeeper: Companion {
       feed.batch.add(issue, connection)
       feed.handOn()
     }
+    sink.hearReceipt = { [feed] receipt in
+      feed.batch.add(receipt)
+      feed.handOn()
+    }
     sink.watch = { [feed] report in
       feed.batch.add(report)
       feed.handOn()

@@ -123,6 +123,10 @@ final class StoreSink: EngineSink {
 
   func named(_ session: UInt32, _ name: String) { ring.named(session, name, in: &feed.batch) }
   func forgotten(_ session: UInt32) { ring.forgotten(session) }
+  func receipt(_ receipt: MessageReceipt) {
+    feed.batch.add(receipt)
+    feed.handOn()
+  }
   func met(_ status: StatusCode, place: UInt16) { statuses.met(status, place: place) }
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) {
     for time in times { ring.add(exchange, TimedFrame(answerAt: time.microseconds)) }

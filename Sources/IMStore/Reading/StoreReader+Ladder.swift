@@ -96,9 +96,9 @@ extension StoreReader {
       let first = message.time.microseconds
       messages.append(
         StoredLadderMessage(
-          message: message, copies: Self.times(row.text(17)) ?? [first],
-          answers: Self.times(row.text(18)) ?? message.latency.map { [first + $0] } ?? [],
-          isHeartbeat: row.number(19) == 1, isDamaged: row.number(20) == 1, status: row.text(21)))
+          message: message, copies: Self.times(row.text(19)) ?? [first],
+          answers: Self.times(row.text(20)) ?? message.latency.map { [first + $0] } ?? [],
+          isHeartbeat: row.number(21) == 1, isDamaged: row.number(22) == 1, status: row.text(23)))
     }
     return messages
   }

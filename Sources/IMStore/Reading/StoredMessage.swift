@@ -35,11 +35,14 @@ package struct StoredMessage: Equatable, Sendable {
   package var streamOffset: Int64
   /// What it is for; `nil` where the store does not say.
   package var role: FrameRole?
+  /// Microseconds from the first copy to the receipts that say that it was delivered, and read; `nil` without one.
+  package var deliveredAfter: Int64?, readAfter: Int64?
 
   /// The columns in the order in which `init` reads them.
   static let columns = """
     id, time_us, connection, session, direction, type, sequence, length, fate, cause, retries, duplicates, rtt_us, problems, \
-    capture, packet, stream_offset
+    capture, packet, stream_offset, \(Schema.receipt(.delivered, of: "message.id")), \
+    \(Schema.receipt(.read, of: "message.id"))
     """
 
 }
@@ -72,5 +75,7 @@ extension StoredMessage {
     capture = row.counted(14) ?? 0
     packet = row.counted(15) ?? 0
     streamOffset = row.counted(16) ?? 0
+    deliveredAfter = row.microseconds(17)
+    readAfter = row.microseconds(18)
   }
 }

@@ -39,6 +39,9 @@ enum Schema {
       byte_offset INTEGER, byte_count INTEGER NOT NULL,
       copies TEXT, checksums TEXT, answers TEXT
     );
+    CREATE TABLE receipt (
+      message INTEGER NOT NULL, level INTEGER NOT NULL, after_us INTEGER NOT NULL, PRIMARY KEY (message, level)
+    ) WITHOUT ROWID;
     CREATE TABLE message_text (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
     CREATE VIRTUAL TABLE message_search USING fts5(text, content = '', columnsize = 0);
     CREATE TABLE problem (
@@ -64,7 +67,8 @@ enum Schema {
       CASE m.direction WHEN 0 THEN 'c2s' ELSE 's2c' END AS dir, t.profile, t.name AS type, t.role,
       m.sequence AS seq, s.name AS session, m.length AS len, f.name AS fate, cause.name AS cause,
       status.number AS status, status.name AS status_name, m.retries, m.duplicates AS dup_after_ack, m.rtt_us,
-      CASE WHEN \(CountedMessage.karn("m.")) THEN m.rtt_us END AS rtt_karn_us, (m.problems & 16) <> 0 AS late,
+      CASE WHEN \(CountedMessage.karn("m.")) THEN m.rtt_us END AS rtt_karn_us,
+      \(receipt(.delivered, of: "m.id")) AS delivered_us, \(receipt(.read, of: "m.id")) AS read_us, (m.problems & 16) <> 0 AS late,
       x.name AS crc, m.compression AS comp, m.flags, m.problems,
       capture.path AS capture, m.packet, m.stream_offset, m.byte_offset, m.byte_count, text.text
     FROM message AS m
@@ -84,6 +88,11 @@ enum Schema {
       LEFT JOIN connection AS c ON c.id = p.connection LEFT JOIN session AS s ON s.id = p.session
       LEFT JOIN message AS m ON m.id = p.message LEFT JOIN type AS t ON t.id = m.type;
     """
+
+  /// When a receipt said so of the message with this number, as SQL: microseconds after its first copy.
+  static func receipt(_ level: MessageReceipt.Level, of message: String) -> String {
+    "(SELECT after_us FROM receipt WHERE message = \(message) AND level = \(level.rawValue))"
+  }
 
   /// The secondary indexes, and what each is on. The first is that by which a message's problems are found.
   private static let secondary = [

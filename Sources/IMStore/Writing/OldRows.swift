@@ -72,6 +72,7 @@ struct OldRows: ~Copyable {
         DELETE FROM connection WHERE id IN (\(gone("connection"))) AND \(Figures.isEmpty)
           AND NOT EXISTS (SELECT 1 FROM problem WHERE problem.connection = connection.id)
         """,
+        "DELETE FROM receipt WHERE message <= ?1",
         "DELETE FROM message_text WHERE id <= ?1",
         "DELETE FROM message WHERE id <= ?1",
       ]

@@ -17,6 +17,8 @@ package struct StoreBatch: Sendable {
   /// Names that sessions of such messages have got.
   private(set) var names: [(session: UInt32, name: String)] = []
   private(set) var issues: [StreamIssue] = []
+  /// What receipts say of messages.
+  private(set) var receipts: [MessageReceipt] = []
   /// How far connections have come, the last word on each last.
   private(set) var states: [(connection: ConnectionInfo, state: ConnectionState)] = []
   /// Where those of `messages` are whose fates may still change, by `Exchange.id`.
@@ -41,6 +43,7 @@ package struct StoreBatch: Sendable {
     names.removeAll()
     openPlaces.removeAll()
     issues.removeAll()
+    receipts.removeAll()
     states.removeAll()
     count = 0
   }
@@ -96,6 +99,7 @@ package struct StoreBatch: Sendable {
     changes.removeAll(keepingCapacity: true)
     names.removeAll()
     issues.removeAll(keepingCapacity: true)
+    receipts.removeAll(keepingCapacity: true)
     openPlaces.removeAll()
     states.removeAll(keepingCapacity: true)
     count = 0
@@ -125,6 +129,12 @@ package struct StoreBatch: Sendable {
   package mutating func add(_ report: ConnectionReport) {
     guard report.figures != nil else { return }
     states.append((report.info, ConnectionState(report)))
+    count += 1
+  }
+
+  /// Adds what a receipt says of a message.
+  package mutating func add(_ receipt: MessageReceipt) {
+    receipts.append(receipt)
     count += 1
   }
 

@@ -112,6 +112,7 @@ package struct StoreMerge {
       [
         "id": "NULL", "connection": "connection + \(connection)", "session": session, "message": "message + \(message)",
       ])
+    try copy("receipt", ["message": "message + \(message)"])
     try copy("message_text", ["id": "id + \(message)"])
     try indexTexts(behind: message)
     try copy("session_connection", ["session": session, "connection": "connection + \(connection)"])

@@ -106,6 +106,7 @@ package final class StoreWriter {
       try write(captures: batch)
       try write(messages: batch)
       for change in batch.changes { try write(change) }
+      try write(receipts: batch.receipts)
       for (session, name) in batch.names { sessions.note(session, name) }
       for issue in batch.issues {
         connections.note(issue.connection)
@@ -133,6 +134,18 @@ package final class StoreWriter {
     let together = isLive ? 0 : messages.count / MessageRows.together * MessageRows.together
     let order = batch.order
     for i in messages.indices { try write(messages[order?[i] ?? i], isTogether: i < together) }
+  }
+
+  private func write(receipts: [MessageReceipt]) throws(StoreError) {
+    guard !receipts.isEmpty else { return }
+    var add = try database.prepare("INSERT OR IGNORE INTO receipt VALUES (?1, ?2, ?3)", "write receipts")
+    // Of one that was removed to make room, nothing is kept.
+    for receipt in receipts where receipt.message > oldRows?.last ?? 0 {
+      add.bind(1, receipt.message)
+      add.bind(2, Int64(receipt.level.rawValue))
+      add.bind(3, receipt.latency.microseconds)
+      try add.run()
+    }
   }
 
   private func write(captures batch: StoreBatch) throws(StoreError) {

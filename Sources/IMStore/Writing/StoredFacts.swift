@@ -115,3 +115,8 @@ extension Exchange {
   @inline(__always)
   var sessionRow: Int64 { Int64(session) + 1 }
 }
+
+extension MessageReceipt {
+  /// The number of its message in a store.
+  var message: Int64 { Int64(exchange) + 1 }
+}
