@@ -16,6 +16,18 @@ package struct FrameCounts: Sendable {
   /// Nothing counted.
   package init() {}
 
+  /// Adds what was counted elsewhere.
+  package mutating func add(_ other: FrameCounts) {
+    for way in 0..<2 {
+      frames[way] &+= other.frames[way]
+      bytes[way] &+= other.bytes[way]
+    }
+    for status in 0..<5 { checksums[status] &+= other.checksums[status] }
+    retries &+= other.retries
+    immediateDuplicates &+= other.immediateDuplicates
+    duplicates &+= other.duplicates
+  }
+
   /// Counts a frame.
   package mutating func add(_ frame: borrowing Frame, _ note: FrameNote, _ direction: Direction) {
     let way = Int(direction.rawValue)

@@ -154,6 +154,19 @@ package struct PeriodMetrics: Sendable {
   /// Counts a heartbeat that was sent.
   package mutating func beat() { heartbeats.sent += 1 }
 
+  /// Adds what another period counted. `active` is of one moment, and stays.
+  package mutating func add(_ other: PeriodMetrics) {
+    messages.add(other.messages)
+    control.add(other.control)
+    heartbeats.add(other.heartbeats)
+    roundTrips.add(other.roundTrips)
+    connections.add(other.connections)
+    handshakes.add(other.handshakes)
+    frames.add(other.frames)
+    counts.add(other.counts)
+    captureGaps &+= other.captureGaps
+  }
+
   /// Forgets the period's counts; `active` goes on.
   package mutating func begin() {
     let open = active

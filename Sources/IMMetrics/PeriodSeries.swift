@@ -24,6 +24,16 @@ package struct PeriodSeries: Sendable {
         + UInt64(metrics.messages.unacknowledged(.serverToClient))
       return sent > told ? sent - told : 0
     }
+
+    /// Nothing counted.
+    package init() {}
+
+    /// Adds what another period counted.
+    package mutating func add(_ other: Row) {
+      metrics.add(other.metrics)
+      sent &+= other.sent
+      missingBytes &+= other.missingBytes
+    }
   }
 
   /// At most so many periods are kept apart; what comes in further ones is counted together, in `others`.
@@ -114,6 +124,13 @@ package struct PeriodSeries: Sendable {
     // What no profile decodes ends in no period.
     guard report.figures != nil, let closedAt = report.closedAt else { return }
     change(closedAt) { $0.metrics.ended(report) }
+  }
+
+  /// The sum of the periods from `number` on.
+  package func sum(from number: Int64) -> Row {
+    var sum = Row()
+    for (key, row) in rows where key >= number { sum.add(row) }
+    return sum
   }
 
   /// Takes out what was counted in the periods with numbers below `number`, in their order. They are over: what comes in

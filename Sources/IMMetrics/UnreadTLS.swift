@@ -1,4 +1,4 @@
-package import IMEngine
+import IMEngine
 import IMTLS
 
 /// What of a connection's TLS was not read although there is a key log, and why.

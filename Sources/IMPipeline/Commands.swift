@@ -92,8 +92,9 @@ package func runStats(
 /// The same of a run that has begun.
 func printStats(_ run: Run, _ output: Output, isJSON: Bool) -> ExitStatus {
   let sink = StatsSink(plans: run.plans)
-  let driver = run.driver(run.statsEngine(sink))
   let screen = run.isLive && !isJSON && output.isTerminal ? StatsScreen(output, title: liveTitle(run, "stats")) : nil
+  let live = screen.map { _ in LiveFigures(plans: run.plans) }
+  let driver = run.driver(run.statsEngine(sink, beside: live, LiveFigures.needs))
   let errors = run.lead(
     driver, isOver: { output.error != nil },
     afterBatch: {
@@ -103,7 +104,10 @@ func printStats(_ run: Run, _ output: Output, isJSON: Bool) -> ExitStatus {
       let summary = run.summary(driver)
       StatsTextWriter(width: output.terminalWidth).write(live: sink.figures(run, driver), to: &out)
       let tables = out.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-      screen.paint(summary.lines.flatMap { wrappedLines($0, output.terminalWidth) } + [""] + tables)
+      // A second for packets that wait in the kernel's buffer.
+      let now = Timestamp.wallClock.seconds - 1
+      let head = live?.lines(at: now, width: output.terminalWidth ?? 80) ?? []
+      screen.paint(head + [""] + summary.lines.flatMap { wrappedLines($0, output.terminalWidth) } + [""] + tables)
     })
   screen?.end()
   guard !run.hasReadNothing(driver, errors) else { return run.conclude(driver, errors, output) }

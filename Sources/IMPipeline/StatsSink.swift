@@ -84,8 +84,12 @@ extension Run {
       worst: worst, statuses: statuses)
   }
 
-  /// An engine that tells `sink` what it counts.
-  func statsEngine(_ sink: StatsSink) -> Engine {
-    engine([.connections, .settlements, .lateReports], cost: (0, 0, EndpointMetrics.cost), sink: sink)
+  /// An engine that tells `sink` what it counts, and `other`, which needs `needs`.
+  func statsEngine(
+    _ sink: StatsSink, beside other: (any EngineSink)? = nil, _ needs: EngineOptions.Needs = []
+  ) -> Engine {
+    let own: EngineOptions.Needs = [.connections, .settlements, .lateReports]
+    guard let other else { return engine(own, cost: (0, 0, EndpointMetrics.cost), sink: sink) }
+    return engine(own.union(needs), cost: (0, 0, EndpointMetrics.cost), sink: PairSink(sink, other))
   }
 }
