@@ -8,8 +8,8 @@ package import IMWire
 /// | stage | folder | takes | makes |
 /// |---|---|---|---|
 /// | `PacketStage` | Packets | a batch of packets | segments: parsed, verified, a flat array |
-/// | `Connections` | Connections | a segment | flows, openings and ends; stretches of streams in order, and gaps |
-/// | `Carriers` | Carriers | a stretch, or a gap | the same without what the protocol travels in |
+/// | `Connections` | Connections | a segment | flows, openings and ends; chunks of streams in order, and gaps |
+/// | `Carriers` | Carriers | a chunk, or a gap | the same without what the protocol travels in |
 /// | `Streams` | Streams | the same | frames: chosen plan, cut, opened; the next one behind a gap |
 /// | `Tracker` | Tracking | a frame | exchanges, sessions, and figures of connections |
 ///

@@ -14,7 +14,7 @@ package struct SegmentStart: Equatable, Sendable {
 
 /// What was sampled of one direction of a TCP connection.
 ///
-/// The bytes of all stretches that were captured without a hole stand one behind the other; `runs` tells where each of them
+/// The bytes of all chunks that were captured without a hole stand one behind the other; `runs` tells where each of them
 /// begins and ends. Hypotheses about a protocol are tested over samples, so what is not sampled has no say.
 package struct StreamSample: Sendable {
   /// The connection's number in the capture; both its directions have it.
@@ -26,7 +26,7 @@ package struct StreamSample: Sendable {
   package let isFromStart: Bool
   /// The bytes of all runs.
   package let bytes: [UInt8]
-  /// The stretches without a hole, ascending, in offsets of `bytes`.
+  /// The chunks without a hole, ascending, in offsets of `bytes`.
   package let runs: [Range<Int>]
   /// Where segments begin, ascending, each offset once.
   package let starts: [SegmentStart]

@@ -22,11 +22,11 @@ package final class PairSink<First: EngineSink>: EngineSink {
   }
 
   /// Tells both.
-  package func stretch(
-    _ stretch: StreamStretch, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan
+  package func undecoded(
+    _ chunk: UndecodedChunk, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan
   ) {
-    first.stretch(stretch, connection, direction, bytes: bytes)
-    other.stretch(stretch, connection, direction, bytes: bytes)
+    first.undecoded(chunk, connection, direction, bytes: bytes)
+    other.undecoded(chunk, connection, direction, bytes: bytes)
   }
 
   /// Tells both.

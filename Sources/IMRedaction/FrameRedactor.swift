@@ -186,7 +186,7 @@ package final class FrameRedactor {
     }
   }
 
-  /// What becomes of the bytes of a frame, in stretches; of those that stay nothing is said. No frame with an inflated body.
+  /// What becomes of the bytes of a frame, in chunks; of those that stay nothing is said. No frame with an inflated body.
   func runs(
     _ frame: Frame, _ plan: ProtocolPlan, _ info: ConnectionInfo, _ direction: Direction, bytes: RawSpan, body: RawSpan,
     tlvs: Span<TLVRef>

@@ -9,7 +9,7 @@ package import IMWire
 /// time; the oldest of three is forgotten then.
 package final class RedactionSink: EngineSink {
   /// What the engine has to tell for that.
-  package static let needs: EngineOptions.Needs = [.frames, .connections, .issues, .stretches]
+  package static let needs: EngineOptions.Needs = [.frames, .connections, .issues, .undecoded]
 
   /// A direction of a connection.
   package struct Way: Hashable, Sendable {
@@ -30,7 +30,7 @@ package final class RedactionSink: EngineSink {
     package var gone: UInt64 = 0
   }
 
-  /// New bytes that were made in one stretch of time.
+  /// New bytes that were made in one chunk of time.
   private final class Generation {
     /// Where in `streams` those of a direction are, and 1 more, by its number; 0 for nowhere. They are in pages, since numbers count up
     /// and those of one time are neighbours.
@@ -117,7 +117,7 @@ package final class RedactionSink: EngineSink {
   @exclusivity(unchecked) package var window: Int
   @exclusivity(unchecked) private var used = 0
   /// The frame that is told next, as it travels, where it is not read from the stream itself.
-  @exclusivity(unchecked) private var next: (stretch: StreamStretch, bytes: [UInt8])?
+  @exclusivity(unchecked) private var next: (chunk: UndecodedChunk, bytes: [UInt8])?
   /// Where the stream that WebSocket frames carry stands on the wire.
   @exclusivity(unchecked) private var carried: [Way: CarriedPlaces] = [:]
   /// What of `used` that takes.
@@ -260,8 +260,8 @@ package final class RedactionSink: EngineSink {
     let travelling = next
     next = nil
     let plan = plans[index]
-    let isCarried: Bool = if case .frame(let isCarried)? = travelling?.stretch.kind { isCarried } else { false }
-    let offset = travelling?.stretch.streamOffset ?? frame.streamOffset
+    let isCarried: Bool = if case .frame(let isCarried)? = travelling?.chunk.kind { isCarried } else { false }
+    let offset = travelling?.chunk.streamOffset ?? frame.streamOffset
     guard
       let new = redactor.rewrite(
         frame, plan, connection, direction, bytes: bytes, body: body, tlvs: tlvs,
@@ -294,27 +294,27 @@ package final class RedactionSink: EngineSink {
   }
 
   /// Bytes around frames, or a frame as it travels.
-  package func stretch(
-    _ stretch: StreamStretch, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan
+  package func undecoded(
+    _ chunk: UndecodedChunk, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan
   ) {
     guard wants(connection.serial) else { return }
     let way = Way(serial: connection.serial, isBack: direction == .serverToClient)
     let old = bytes.withUnsafeBytes { Array($0) }
-    switch stretch.kind {
-    case .frame: next = (stretch, old)
+    switch chunk.kind {
+    case .frame: next = (chunk, old)
     case .proxyHeader(let version):
-      put(ProxyRedaction.rewritten(old, version: version, &redactor.addresses), at: stretch.streamOffset, way)
-    case .upgrade: put(HTTPRedaction.rewritten(old), at: stretch.streamOffset, way)
-    case .webSocketHeader: put(old, at: stretch.streamOffset, way)
+      put(ProxyRedaction.rewritten(old, version: version, &redactor.addresses), at: chunk.streamOffset, way)
+    case .upgrade: put(HTTPRedaction.rewritten(old), at: chunk.streamOffset, way)
+    case .webSocketHeader: put(old, at: chunk.streamOffset, way)
     case .webSocketControl(let header, let key):
-      put(control(old, header, key), at: stretch.streamOffset, way)
+      put(control(old, header, key), at: chunk.streamOffset, way)
     case .payload(let inner, let key, let phase):
       carrier(of: way).add(
-        CarriedPlaces.Piece(inner: inner, wire: stretch.streamOffset, count: old.count, key: key, phase: phase))
+        CarriedPlaces.Piece(inner: inner, wire: chunk.streamOffset, count: old.count, key: key, phase: phase))
       account(way)
     case .packed(let key, let phase):
       carrier(of: way).add(
-        packed: CarriedPlaces.Piece(inner: 0, wire: stretch.streamOffset, count: old.count, key: key, phase: phase))
+        packed: CarriedPlaces.Piece(inner: 0, wire: chunk.streamOffset, count: old.count, key: key, phase: phase))
       account(way)
     case .packedEnd(let inner, let keepsWindow):
       carrier(of: way).endMessage(at: inner, keepsWindow: keepsWindow)

@@ -13,7 +13,8 @@ import Testing
     let first = try #require(rest)
     let bytes = [UInt8](repeating: 7, count: 300)
     first.pointee.append(
-      Bytes(bytes.span.bytes), Stretch(offset: 0, count: 200, timestamp: .distantPast, number: 1), streamOffset: 5_000)
+      Bytes(bytes.span.bytes), StreamChunk(offset: 0, count: 200, timestamp: .distantPast, number: 1),
+      streamOffset: 5_000)
     first.pointee.needed = 1_000
     first.pointee.search = StreamRest.Search(
       reached: 5_100, candidates: [5_050], wasted: 9, credit: 77, othersCredit: 88, othersHeld: 99)
@@ -26,7 +27,7 @@ import Testing
     #expect(second.pointee.search == StreamRest.Search())
     #expect(second.pointee.count == 0 && second.pointee.needed == 0 && second.pointee.deliveryCount == 0)
     second.pointee.append(
-      Bytes(bytes.span.bytes), Stretch(offset: 0, count: 100, timestamp: .distantPast, number: 2), streamOffset: 40)
+      Bytes(bytes.span.bytes), StreamChunk(offset: 0, count: 100, timestamp: .distantPast, number: 2), streamOffset: 40)
     #expect(second.pointee.count == 100 && second.pointee.streamOffset == 40)
     rest = second
     store.take(back: &rest)

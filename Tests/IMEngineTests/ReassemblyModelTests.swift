@@ -6,7 +6,7 @@ import Testing
 
 /// Segments in any order, repeated, overlapping and cut anew, against a model of a few lines.
 @Suite struct ReassemblyModelTests {
-  /// One segment of a script: a stretch of the stream with bytes of its own.
+  /// One segment of a script: a chunk of the stream with bytes of its own.
   struct Step {
     var start: Int
     var bytes: [UInt8]

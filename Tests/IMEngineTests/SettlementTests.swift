@@ -114,7 +114,7 @@ import Testing
     var packets = chat.talk(.across).packets
     packets.remove(at: packets.count / 2)
     let all: EngineOptions.Needs = [
-      .frames, .settled, .settlements, .finished, .issues, .connections, .progress, .stretches,
+      .frames, .settled, .settlements, .finished, .issues, .connections, .progress, .undecoded,
     ]
     let (heard, told) = (Recorder(), lead(packets, Plans.both, needs: all, into: Deaf()))
     let known = lead(packets, Plans.both, needs: all, into: heard)

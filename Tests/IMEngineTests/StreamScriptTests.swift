@@ -26,7 +26,7 @@ import Testing
     Endpoint(address: IPAddress(v4: 0xc000_0202), port: 5_222),
   ]
 
-  /// One direction's segments: stretches of one content, some with other bytes, some again, some far away, all shuffled.
+  /// One direction's segments: chunks of one content, some with other bytes, some again, some far away, all shuffled.
   static func script(_ random: inout Random, side: Int, start: UInt32, hasSYN: Bool) -> [TCPSegment] {
     let content = (0..<3_000).map { _ in UInt8.random(in: 0...255, using: &random) }
     var segments: [TCPSegment] = []

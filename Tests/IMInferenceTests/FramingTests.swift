@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  /// A capture that begins in the midst of connections, and lacks a stretch of each.
+  /// A capture that begins in the midst of connections, and lacks a chunk of each.
   @Test(arguments: 0..<(LongRun.isWanted ? 40 : 6)) func gapsAreSteppedOver(seed: Int) throws {
     var random = SeededRandom(UInt64(seed) &+ 300)
     let truth = DrawnProtocol(&random)

@@ -154,10 +154,10 @@ import Testing
   @Test func aConnectionWithoutRoomIsLeftOut() {
     let sink = RedactionSink(names, plans: [], memory: 1_000, isWanted: { _ in true })
     let end = Endpoint(address: IPAddress(v4: 0x0a00_0001), port: 9_001)
-    func tell(_ serial: UInt32, _ kind: StreamStretch.Kind, _ count: Int, at offset: Int) {
+    func tell(_ serial: UInt32, _ kind: UndecodedChunk.Kind, _ count: Int, at offset: Int) {
       let bytes = [UInt8](repeating: 65, count: count)
       let info = ConnectionInfo(told: serial, client: end, server: end)
-      sink.stretch(StreamStretch(kind, at: UInt64(offset)), info, .clientToServer, bytes: bytes.span.bytes)
+      sink.undecoded(UndecodedChunk(kind, at: UInt64(offset)), info, .clientToServer, bytes: bytes.span.bytes)
     }
     tell(1, .upgrade, 100, at: 0)
     for i in 0..<40 { tell(2, .webSocketHeader, 60, at: i * 100) }

@@ -47,8 +47,9 @@ import Testing
     let end = Endpoint(address: IPAddress(v4: 0x0a00_0001), port: 9_001)
     let way = RedactionSink.Way(serial: 1, isBack: false)
     func tell(_ byte: UInt8, at offset: UInt64) {
-      sink.stretch(
-        StreamStretch(.webSocketHeader, at: offset), ConnectionInfo(told: 1, client: end, server: end), .clientToServer,
+      sink.undecoded(
+        UndecodedChunk(.webSocketHeader, at: offset), ConnectionInfo(told: 1, client: end, server: end),
+        .clientToServer,
         bytes: [byte, byte].span.bytes)
     }
     func stands(at offset: Int64, _ count: Int) -> [UInt8] {

@@ -58,7 +58,7 @@ private final class Sink: EngineSink {
   func receipt(_ receipt: MessageReceipt) {}
   func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32) {}
   func met(_ status: StatusCode, place: UInt16) {}
-  func stretch(_ stretch: StreamStretch, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan) {}
+  func undecoded(_ chunk: UndecodedChunk, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan) {}
   func named(_ session: UInt32, _ name: String) {}
   func forgotten(_ session: UInt32) {}
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) {}

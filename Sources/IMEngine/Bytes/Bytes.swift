@@ -1,4 +1,4 @@
-/// Borrowed bytes of one packet or one stretch of a stream, read at offsets whose room has been proved.
+/// Borrowed bytes of one packet or one chunk of a stream, read at offsets whose room has been proved.
 ///
 /// Room is proved once per header or frame; the loads behind the proof are unchecked. A `-DCHECKED` build, as debug builds and
 /// the fuzz targets are, proves every load again.

@@ -355,7 +355,7 @@ extension Carriers {
     let start = UnsafeRawPointer(carried.pointer)
     content.pointee.append(
       Bytes(RawSpan(_unsafeStart: start, byteCount: carried.capacity + RawBuffer.slack)),
-      Stretch(offset: 0, count: count, timestamp: clock.moment, number: 0), streamOffset: 0)
+      StreamChunk(offset: 0, count: count, timestamp: clock.moment, number: 0), streamOffset: 0)
     chain.looked += count
   }
 

@@ -81,7 +81,7 @@ extension Carriers {
     for (position, count, mark) in rest.pointee.deliveries(rest.pointee.count) {
       result.pointee.append(
         bytes,
-        Stretch(
+        StreamChunk(
           offset: position, count: count, timestamp: mark.timestamp, number: mark.number,
           acknowledged: mark.acknowledged),
         streamOffset: base &+ UInt64(position))
@@ -91,12 +91,13 @@ extension Carriers {
   }
 
   /// Keeps bytes that follow a gap until the protocol's next frame is found. They end where the direction is.
-  mutating func keepAfterGap(_ side: FlowSide, _ late: Ref<GapReplays>, _ bytes: borrowing Bytes, _ stretch: Stretch) {
+  mutating func keepAfterGap(_ side: FlowSide, _ late: Ref<GapReplays>, _ bytes: borrowing Bytes, _ chunk: StreamChunk)
+  {
     guard let open = late.pointee.open else { return }
     let end = Int(truncatingIfNeeded: side.half.pointee.offset)
     guard end - late.pointee.all[open].island.start <= GapReplay.mostBytes else { return finishLate(side, open) }
     late.pointee.all[open].island.end = end
-    let added = late.pointee.all[open].island.fill(at: end - stretch.count, bytes, stretch)
+    let added = late.pointee.all[open].island.fill(at: end - chunk.count, bytes, chunk)
     late.pointee.all[open].accounted += added
     budget.held += added
     if budget.isOverHeld { clock.wakeNow() }
@@ -111,18 +112,18 @@ extension Carriers {
     let main = side.half.pointee
     let next = main.flags.contains(.finished) ? main.next &- 1 : main.next
     let place = Int(truncatingIfNeeded: main.offset) + segment.pointee.sequence.distance(from: next)
-    let stretch = Stretch(
+    let chunk = StreamChunk(
       offset: segment.pointee.payload, count: segment.pointee.payloadCount, timestamp: segment.pointee.timestamp,
       number: segment.pointee.number, acknowledged: segment.pointee.acknowledgment)
     var filled = 0
     var i = 0
     while i < late.pointee.all.count {
       let island = late.pointee.all[i].island
-      guard island.start < place + stretch.count, place < island.end else {
+      guard island.start < place + chunk.count, place < island.end else {
         i += 1
         continue
       }
-      let added = late.pointee.all[i].island.fill(at: place, bytes, stretch)
+      let added = late.pointee.all[i].island.fill(at: place, bytes, chunk)
       filled += added
       guard added > 0 else {
         i += 1
@@ -282,7 +283,7 @@ extension Carriers {
         let last = min(end, i + 1 < piece.marks.count ? piece.marks[i + 1].start : piece.end)
         guard mark.start < last else { break }
         region.latest = max(region.latest, mark.timestamp)
-        let part = Stretch(
+        let part = StreamChunk(
           offset: mark.start - piece.start, count: last - mark.start, timestamp: region.latest, number: mark.number,
           acknowledged: mark.acknowledged)
         side.half.pointee.offset &+= UInt64(part.count)

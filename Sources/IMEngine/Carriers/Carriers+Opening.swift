@@ -68,7 +68,7 @@ extension Carriers {
     case .upgrade(let upgrade, let count):
       guard upgrade.isAnswer == (side.number != Int(flow.pointee.client)) else { return nil }
       countCarrier(count)
-      if streams.needs.contains(.stretches) {
+      if streams.needs.contains(.undecoded) {
         streams.tell(.upgrade, side, at: source.base &+ UInt64(position), bytes, from: position, count: count)
       }
       reader.pointee.state = .header

@@ -60,7 +60,7 @@ extension Carriers {
       direction: side.direction, streamOffset: rest.pointee.streamOffset, byteCount: UInt64(count),
       what: .proxy(
         version: header.version, isLocal: header.isLocal, source: header.source, destination: header.destination))
-    if streams.needs.contains(.stretches) {
+    if streams.needs.contains(.undecoded) {
       let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
       streams.tell(
         .proxyHeader(version: header.version), side, at: rest.pointee.streamOffset, bytes, from: rest.pointee.start,
@@ -84,7 +84,7 @@ extension Carriers {
         .proxyHeader, timestamp: rest.pointee.mark(at: rest.pointee.start).timestamp,
         direction: side.direction, streamOffset: rest.pointee.streamOffset, byteCount: UInt64(count)),
       side.flow)
-    if streams.needs.contains(.stretches) {
+    if streams.needs.contains(.undecoded) {
       let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
       streams.tell(
         .proxyHeader(version: 0), side, at: rest.pointee.streamOffset, bytes, from: rest.pointee.start, count: count)

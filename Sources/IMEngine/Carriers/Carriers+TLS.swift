@@ -16,7 +16,7 @@ extension Carriers {
   /// Looks for TLS records in what an undecided side holds. True when they were found; then both directions are read as records.
   @inline(never)
   mutating func findsTLS(_ side: FlowSide, _ rest: Ref<StreamRest>) -> Bool {
-    guard secrets != nil, !streams.needs.contains(.stretches) else { return false }
+    guard secrets != nil, !streams.needs.contains(.undecoded) else { return false }
     let first = rest.pointee.memoryStart.load(fromByteOffset: rest.pointee.start, as: UInt8.self)
     let begin = streams.carrier(of: side.flow)?.pointee.begin[side.number] ?? 0
     if side.half.pointee.flags.contains(.fromStart), rest.pointee.streamOffset == begin {
@@ -51,7 +51,7 @@ extension Carriers {
   @inline(never)
   mutating func findsUpgrade(_ side: FlowSide, _ rest: Ref<StreamRest>, new count: Int) -> Bool {
     let flow = side.flow
-    guard count > 0, count < rest.pointee.count, !streams.needs.contains(.stretches),
+    guard count > 0, count < rest.pointee.count, !streams.needs.contains(.undecoded),
       side.number == Int(flow.pointee.client) || !flow.pointee.clientIsCertain
     else { return false }
     let position = rest.pointee.mark(at: rest.pointee.end - 1).position
@@ -160,39 +160,39 @@ extension Carriers {
 
   /// Takes stream bytes of a direction of TLS records that have just become contiguous.
   @inline(never)
-  mutating func decrypt(_ side: FlowSide, _ tls: Ref<TLSReader>, _ bytes: borrowing Bytes, _ stretch: Stretch) {
-    readAgain(side, tls, bytes, stretch)
+  mutating func decrypt(_ side: FlowSide, _ tls: Ref<TLSReader>, _ bytes: borrowing Bytes, _ chunk: StreamChunk) {
+    readAgain(side, tls, bytes, chunk)
     retryPeers(side, tls)
   }
 
   /// The same, without looking at what waits.
-  mutating func readAgain(_ side: FlowSide, _ tls: Ref<TLSReader>, _ bytes: borrowing Bytes, _ stretch: Stretch) {
-    let start = side.half.pointee.offset &- UInt64(stretch.count)
+  mutating func readAgain(_ side: FlowSide, _ tls: Ref<TLSReader>, _ bytes: borrowing Bytes, _ chunk: StreamChunk) {
+    let start = side.half.pointee.offset &- UInt64(chunk.count)
     if tls.pointee.ways[side.number].held == nil {
       let source = CarriedBytes(
-        held: nil, at: stretch.timestamp, number: stretch.number, base: start &- UInt64(stretch.offset))
+        held: nil, at: chunk.timestamp, number: chunk.number, base: start &- UInt64(chunk.offset))
       let position = bytes.span.withUnsafeBytes { memory -> Int in
-        guard let base = memory.baseAddress else { return stretch.end }
-        return readRecords(side, tls, base, from: stretch.offset, to: stretch.end, of: source, isEnd: false)
+        guard let base = memory.baseAddress else { return chunk.end }
+        return readRecords(side, tls, base, from: chunk.offset, to: chunk.end, of: source, isEnd: false)
       }
-      if position < stretch.end {
-        keepEncrypted(side, tls, bytes, stretch.from(position), at: start &+ UInt64(position - stretch.offset))
+      if position < chunk.end {
+        keepEncrypted(side, tls, bytes, chunk.from(position), at: start &+ UInt64(position - chunk.offset))
       }
     } else {
-      keepEncrypted(side, tls, bytes, stretch, at: start)
+      keepEncrypted(side, tls, bytes, chunk, at: start)
       decryptHeld(side, tls, isEnd: false)
     }
   }
 
   private mutating func keepEncrypted(
-    _ side: FlowSide, _ tls: Ref<TLSReader>, _ bytes: borrowing Bytes, _ stretch: Stretch, at streamOffset: UInt64
+    _ side: FlowSide, _ tls: Ref<TLSReader>, _ bytes: borrowing Bytes, _ chunk: StreamChunk, at streamOffset: UInt64
   ) {
     if tls.pointee.ways[side.number].held == nil {
       tls.pointee.ways[side.number].held = streams.rests.make()
       side.half.pointee.flags.insert(.inflating)
       holders.add(side, streams.tracker.flows)
     }
-    tls.pointee.ways[side.number].held?.pointee.append(bytes, stretch, streamOffset: streamOffset)
+    tls.pointee.ways[side.number].held?.pointee.append(bytes, chunk, streamOffset: streamOffset)
     if budget.isOverHeld { clock.wakeNow() }
   }
 
@@ -341,20 +341,20 @@ extension Carriers {
     tls.pointee.ways[number].offsets.append(text.count, wire: place, wireCount: text.count)
     // SAFETY: the scratch buffer of the TLS context holds the text and at least as many bytes behind it as `RawBuffer.slack` says.
     let bytes = Bytes(RawSpan(_unsafeStart: memory, byteCount: text.count + RawBuffer.slack))
-    let stretch = Stretch(offset: 0, count: text.count, timestamp: bringer.at, number: bringer.number)
+    let chunk = StreamChunk(offset: 0, count: text.count, timestamp: bringer.at, number: bringer.number)
     if streams.reader(side) != nil {
-      carry(side, bytes, stretch, at: inner)
+      carry(side, bytes, chunk, at: inner)
     } else {
       var taken = 0
       if flow.pointee.profile == .unknown {
-        taken = min(stretch.count, countOfBody(side, at: inner))
+        taken = min(chunk.count, countOfBody(side, at: inner))
         if taken > 0 { countSkipped(flow, taken) }
       } else if half.pointee.rest == nil, half.pointee.flags.isDisjoint(with: [.lost, .passing, .delimited]) {
-        taken = streams.decodeInPlace(side, bytes, stretch, at: place)
+        taken = streams.decodeInPlace(side, bytes, chunk, at: place)
       }
-      if taken < stretch.count {
-        keepCarried(side, bytes, stretch.from(taken), at: inner &+ UInt64(taken))
-        decodeKept(side, new: stretch.count - taken)
+      if taken < chunk.count {
+        keepCarried(side, bytes, chunk.from(taken), at: inner &+ UInt64(taken))
+        decodeKept(side, new: chunk.count - taken)
       }
     }
     let kept =

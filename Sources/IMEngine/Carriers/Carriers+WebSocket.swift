@@ -34,33 +34,33 @@ extension Carriers {
   /// Takes bytes of the stream of WebSocket frames, TCP's or that of TLS records; the first byte is at the offset `start`.
   @inline(never)
   mutating func carry(
-    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch, at start: UInt64
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk, at start: UInt64
   ) {
     guard let reader = streams.reader(side) else { return }
     guard reader.pointee.held == nil, reader.pointee.state != .lost else {
-      hold(side, reader, bytes, stretch, at: start)
+      hold(side, reader, bytes, chunk, at: start)
       carryHeld(side, isEnd: false)
       return
     }
     let source = CarriedBytes(
-      held: nil, at: stretch.timestamp, number: stretch.number, base: start &- UInt64(stretch.offset))
-    let position = readCarried(side, reader, bytes, from: stretch.offset, to: stretch.end, of: source)
-    if position < stretch.end {
-      hold(side, reader, bytes, stretch.from(position), at: start &+ UInt64(position - stretch.offset))
+      held: nil, at: chunk.timestamp, number: chunk.number, base: start &- UInt64(chunk.offset))
+    let position = readCarried(side, reader, bytes, from: chunk.offset, to: chunk.end, of: source)
+    if position < chunk.end {
+      hold(side, reader, bytes, chunk.from(position), at: start &+ UInt64(position - chunk.offset))
       if reader.pointee.state == .lost { carryHeld(side, isEnd: false) }
     }
   }
 
-  /// Keeps a stretch, the first byte of which is the direction's at `streamOffset`, until more has come.
+  /// Keeps a chunk, the first byte of which is the direction's at `streamOffset`, until more has come.
   private mutating func hold(
-    _ side: FlowSide, _ reader: Ref<WebSocketReader>, _ bytes: borrowing Bytes, _ stretch: Stretch,
+    _ side: FlowSide, _ reader: Ref<WebSocketReader>, _ bytes: borrowing Bytes, _ chunk: StreamChunk,
     at streamOffset: UInt64
   ) {
     if reader.pointee.held == nil {
       reader.pointee.held = streams.rests.make()
       holders.add(side, streams.tracker.flows)
     }
-    reader.pointee.held?.pointee.append(bytes, stretch, streamOffset: streamOffset)
+    reader.pointee.held?.pointee.append(bytes, chunk, streamOffset: streamOffset)
     if budget.isOverHeld { clock.wakeNow() }
   }
 
@@ -138,7 +138,7 @@ extension Carriers {
         }
         if header.isControl {
           guard end - position >= header.frameCount else { break loop }
-          if streams.needs.contains(.stretches) {
+          if streams.needs.contains(.undecoded) {
             streams.tell(
               .webSocketControl(header: header.count, key: header.key), side, at: source.base &+ UInt64(position),
               bytes, from: position, count: header.frameCount)
@@ -148,7 +148,7 @@ extension Carriers {
           }
           position += header.frameCount
         } else {
-          if streams.needs.contains(.stretches) {
+          if streams.needs.contains(.undecoded) {
             streams.tell(
               .webSocketHeader, side, at: source.base &+ UInt64(position), bytes, from: position, count: header.count)
           }
@@ -183,7 +183,7 @@ extension Carriers {
   /// The packet that brought the byte at `position`.
   func bringer(_ source: CarriedBytes, _ position: Int) -> Bringer {
     guard let held = source.held else { return Bringer(at: source.at, number: source.number) }
-    let (mark, end) = held.pointee.stretch(at: position)
+    let (mark, end) = held.pointee.chunk(at: position)
     return Bringer(at: mark.timestamp, number: mark.number, end: end)
   }
 
@@ -268,7 +268,7 @@ extension Carriers {
       // What has made nothing belongs to the carrier.
       countCarrier(reader.pointee.idle)
       reader.pointee.idle = 0
-      if reader.pointee.message == .compressed, streams.needs.contains(.stretches) {
+      if reader.pointee.message == .compressed, streams.needs.contains(.undecoded) {
         streams.tell(
           .packedEnd(inner: reader.pointee.offsets.end, keepsWindow: reader.pointee.keepsWindow), side, at: 0,
           Bytes([UInt8]().span.bytes), from: 0, count: 0)
@@ -304,9 +304,9 @@ extension Carriers {
       countNotInflated(flow, reader, count, place)
       return
     }
-    if streams.needs.contains(.stretches) {
+    if streams.needs.contains(.undecoded) {
       let (key, phase) = (reader.pointee.key, reader.pointee.phase)
-      let kind: StreamStretch.Kind =
+      let kind: UndecodedChunk.Kind =
         reader.pointee.message == .compressed
         ? .packed(key: key, phase: phase) : .payload(inner: reader.pointee.offsets.end, key: key, phase: phase)
       streams.tell(kind, side, at: place, bytes, from: position, count: count)
@@ -336,18 +336,18 @@ extension Carriers {
     let inner = reader.pointee.offsets.end
     reader.pointee.offsets.append(count, wire: place, wireCount: wireCount)
     keepCarried(
-      side, bytes, Stretch(offset: 0, count: count, timestamp: bringer.at, number: bringer.number), at: inner)
+      side, bytes, StreamChunk(offset: 0, count: count, timestamp: bringer.at, number: bringer.number), at: inner)
   }
 
   /// Adds bytes that `CarrierOffsets` knows to what a direction holds; the first is at the offset `inner` of the carried stream.
   mutating func keepCarried(
-    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch, at inner: UInt64
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk, at inner: UInt64
   ) {
     let flow = side.flow
     let half = side.half
     var passed = 0
     if half.pointee.flags.contains(.passing) {
-      passed = min(stretch.count, Int(half.pointee.passOver))
+      passed = min(chunk.count, Int(half.pointee.passOver))
       half.pointee.passOver -= UInt32(passed)
       if half.pointee.passOver == 0 {
         half.pointee.flags.remove(.passing)
@@ -355,7 +355,7 @@ extension Carriers {
       }
       countSkipped(flow, streams.wireCount(side, from: inner, passed))
     }
-    guard passed < stretch.count else { return }
+    guard passed < chunk.count else { return }
     let rest: Ref<StreamRest>
     if let existing = half.pointee.rest {
       rest = existing
@@ -364,7 +364,7 @@ extension Carriers {
       half.pointee.rest = rest
       holders.add(side, streams.tracker.flows)
     }
-    rest.pointee.append(bytes, stretch.from(stretch.offset + passed), streamOffset: inner &+ UInt64(passed))
+    rest.pointee.append(bytes, chunk.from(chunk.offset + passed), streamOffset: inner &+ UInt64(passed))
     if budget.isOverHeld { clock.wakeNow() }
   }
 

@@ -14,7 +14,7 @@ struct Carriers: ~Copyable {
   let secrets: TLSContext?
   /// Connections that wait for keys.
   var waiting: [WaitingFlow] = []
-  /// What is read again of a stretch that came late; `nil` while streams are read in order.
+  /// What is read again of a chunk that came late; `nil` while streams are read in order.
   var replay: Replay?
   let holders: HolderQueue
   let ledger: UnsafeMutablePointer<Ledger>
@@ -34,45 +34,45 @@ struct Carriers: ~Copyable {
   /// Takes bytes of a side's stream that have just become contiguous.
   @inline(__always)
   mutating func consume(
-    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk
   ) {
     if side.flow.pointee.profile.isPlan, !side.half.pointee.flags.contains(.carried) {
-      streams.consume(side, bytes, stretch)
+      streams.consume(side, bytes, chunk)
     } else {
-      consumeOther(side, bytes, stretch)
+      consumeOther(side, bytes, chunk)
     }
   }
 
   /// The same for bytes of a carrier, and of connections that no plan has been chosen for.
   @inline(never)
   private mutating func consumeOther(
-    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk
   ) {
     if side.half.pointee.flags.contains(.carried) {
       if let late = streams.carrier(of: side.flow)?.pointee.late[side.number] {
-        keepAfterGap(side, late, bytes, stretch)
+        keepAfterGap(side, late, bytes, chunk)
       }
       beginUpgraded(side.flow)
       if let tls = streams.tls(of: side.flow) {
-        decrypt(side, tls, bytes, stretch)
+        decrypt(side, tls, bytes, chunk)
       } else {
-        carry(side, bytes, stretch, at: side.half.pointee.offset &- UInt64(stretch.count))
+        carry(side, bytes, chunk, at: side.half.pointee.offset &- UInt64(chunk.count))
       }
     } else if side.flow.pointee.profile == .unknown {
       if side.flow.pointee.carrier != .max {
-        let start = side.half.pointee.offset &- UInt64(stretch.count)
-        let body = min(stretch.count, countOfBody(side, at: start))
+        let start = side.half.pointee.offset &- UInt64(chunk.count)
+        let body = min(chunk.count, countOfBody(side, at: start))
         if body > 0 {
           streams.countUnread(side.flow, body)
-          guard body < stretch.count else { return }
-          consumeOther(side, bytes, stretch.from(stretch.offset + body))
+          guard body < chunk.count else { return }
+          consumeOther(side, bytes, chunk.from(chunk.offset + body))
           return
         }
       }
-      streams.append(side, bytes, stretch)
-      choose(side, new: stretch.count, isEnd: false)
+      streams.append(side, bytes, chunk)
+      choose(side, new: chunk.count, isEnd: false)
     } else {
-      streams.countUnread(side.flow, stretch.count)
+      streams.countUnread(side.flow, chunk.count)
     }
   }
 

@@ -1,4 +1,4 @@
-/// A stretch of one direction of a stream, counted from its offset 0.
+/// A chunk of one direction of a stream, counted from its offset 0.
 package struct StreamRange: Equatable, Sendable {
   /// Where it begins.
   package var offset: Int

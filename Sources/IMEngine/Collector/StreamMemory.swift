@@ -1,9 +1,9 @@
-/// Memory for the bytes of all streams of a capture: large blocks, from whose beginnings stretches are taken.
+/// Memory for the bytes of all streams of a capture: large blocks, from whose beginnings chunks are taken.
 ///
 /// Nothing is moved, and nothing is given back before all of it is: with the collector, and with the last `StreamContent`.
-/// What stands in a stretch that was filled does not change.
+/// What stands in a chunk that was filled does not change.
 final class StreamMemory: @unchecked Sendable {
-  // One collector takes and fills stretches; what it hands out is only read.
+  // One collector takes and fills chunks; what it hands out is only read.
 
   private static var blockCount: Int { 4 << 20 }
   private var blocks: [UnsafeMutableRawPointer] = []
@@ -14,7 +14,7 @@ final class StreamMemory: @unchecked Sendable {
 
   deinit { for block in blocks { block.deallocate() } }
 
-  /// A stretch of `count` bytes, which have no value yet.
+  /// A chunk of `count` bytes, which have no value yet.
   func take(_ count: Int) -> UnsafeMutableRawPointer {
     if let next, count <= left {
       self.next = next + count
@@ -35,7 +35,7 @@ package struct StreamContent: RandomAccessCollection, @unchecked Sendable {
   private let memory: StreamMemory
   private let bytes: UnsafeRawBufferPointer
 
-  /// Bytes that stand in a stretch of `memory`.
+  /// Bytes that stand in a chunk of `memory`.
   init(_ bytes: UnsafeRawBufferPointer, of memory: StreamMemory) {
     self.bytes = bytes
     self.memory = memory

@@ -1,6 +1,6 @@
 /// How much a `StreamCollector` may remember.
 ///
-/// Everything is taken from one amount of memory: a stream, a piece, which is a stretch of a stream that was captured
+/// Everything is taken from one amount of memory: a stream, a piece, which is a chunk of a stream that was captured
 /// without a hole, its content, a segment that waits for its acknowledgment. What exceeds a limit is counted, never
 /// silently dropped.
 package struct StreamOptions: Sendable {
@@ -41,7 +41,7 @@ struct StreamBudget {
   private static var waitingCost: Int { 64 }
   private static var startCost: Int { 32 }
   private let keepsStarts: Bool
-  /// What content leaves for all else: without a place for its stretches a stream would have gaps that the capture has not.
+  /// What content leaves for all else: without a place for its chunks a stream would have gaps that the capture has not.
   private let reserve: Int
   /// `StreamOptions.directionLimit`.
   let directionLimit: Int

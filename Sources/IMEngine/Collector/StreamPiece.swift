@@ -1,7 +1,7 @@
 import CMachine
 import Glibc
 
-/// A stretch of one direction that was captured without a hole.
+/// A chunk of one direction that was captured without a hole.
 ///
 /// Its bytes stand in strips of memory, each about as long as those before it together, so that it grows without moving:
 /// a byte is copied once.
@@ -56,9 +56,9 @@ struct StreamPiece {
     content.withUnsafeBytes { raw in
       guard let base = raw.baseAddress else { return }
       var done = 0
-      if let stretch = last {
-        done = min(raw.count, stretch.capacity - stretch.count)
-        (stretch.start + stretch.count).copyMemory(from: base, byteCount: done)
+      if let chunk = last {
+        done = min(raw.count, chunk.capacity - chunk.count)
+        (chunk.start + chunk.count).copyMemory(from: base, byteCount: done)
         last?.count += done
       }
       if done < raw.count {
@@ -77,7 +77,7 @@ struct StreamPiece {
   func differences(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int {
     var found = 0
     var done = 0
-    while done < bytes.count, let mine = stretch(at: offset + done), let base = bytes.baseAddress {
+    while done < bytes.count, let mine = chunk(at: offset + done), let base = bytes.baseAddress {
       let count = min(mine.count, bytes.count - done)
       if let start = mine.baseAddress, memcmp(start, base + done, count) != 0 {
         for i in 0..<count where mine[i] != bytes[done + i] { found += 1 }
@@ -91,24 +91,24 @@ struct StreamPiece {
   func content(from offset: Int, _ memory: StreamMemory) -> [StreamContent] {
     var result: [StreamContent] = []
     var position = offset
-    while let bytes = stretch(at: position) {
+    while let bytes = chunk(at: position) {
       result.append(StreamContent(bytes, of: memory))
       position += bytes.count
     }
     return result
   }
 
-  /// The bytes from `offset` on that stand in one stretch; `nil` where there are none.
-  private func stretch(at offset: Int) -> UnsafeRawBufferPointer? {
+  /// The bytes from `offset` on that stand in one chunk; `nil` where there are none.
+  private func chunk(at offset: Int) -> UnsafeRawBufferPointer? {
     var low = 0
     var high = full.count
     while low < high {
       let middle = (low + high) / 2
       if full[middle].offset + full[middle].count > offset { high = middle } else { low = middle + 1 }
     }
-    guard let stretch = low < full.count ? full[low] : last else { return nil }
-    let inside = offset - stretch.offset
-    guard inside < stretch.count else { return nil }
-    return UnsafeRawBufferPointer(start: stretch.start + inside, count: stretch.count - inside)
+    guard let chunk = low < full.count ? full[low] : last else { return nil }
+    let inside = offset - chunk.offset
+    guard inside < chunk.count else { return nil }
+    return UnsafeRawBufferPointer(start: chunk.start + inside, count: chunk.count - inside)
   }
 }

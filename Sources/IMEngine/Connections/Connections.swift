@@ -3,7 +3,7 @@ import IMWire
 /// The stage that finds the connection of each segment and puts its bytes in order. What has become contiguous goes on to
 /// `Carriers`, and so does what will not come.
 ///
-///     segment -> flow -> (opening, ending) -> reassembly -> stretches and gaps
+///     segment -> flow -> (opening, ending) -> reassembly -> chunks and gaps
 struct Connections: ~Copyable {
   /// The stage behind: what streams travel in.
   var carriers: Carriers
@@ -119,7 +119,7 @@ struct Connections: ~Copyable {
     if delivery.count > 0 {
       carriers.consume(
         side, bytes,
-        Stretch(
+        StreamChunk(
           offset: delivery.offset, count: delivery.count, timestamp: segment.pointee.timestamp,
           number: segment.pointee.number, acknowledged: segment.pointee.acknowledgment))
     }
@@ -156,7 +156,7 @@ struct Connections: ~Copyable {
           _unsafeStart: UnsafeRawPointer(entry.bytes), byteCount: Int(entry.count) + RawBuffer.slack)
         carriers.consume(
           side, Bytes(span),
-          Stretch(
+          StreamChunk(
             offset: skip, count: Int(entry.count) - skip, timestamp: entry.timestamp, number: entry.number,
             acknowledged: entry.acknowledged))
         reassembler.segments.take(back: entry)

@@ -17,7 +17,7 @@ enum ReleasedPiece {
   case gap(Gap)
 }
 
-/// Two retransmitted copies of one stretch that differ.
+/// Two retransmitted copies of one chunk that differ.
 struct OverlapConflict {
   var offset: UInt64
   var kept: UInt64

@@ -5,7 +5,7 @@
 #endif
 
 /// What stands between two delimiters, as places in the bytes that were searched.
-struct DelimitedStretch {
+struct DelimitedChunk {
   /// The first byte: a delimiter in front of the content, or the content itself.
   var start: Int
   /// The content, escapes and all, without the carriage return of a line.
@@ -35,16 +35,16 @@ struct FrameScratch: ~Copyable {
     (UnsafeRawPointer(buffer.pointer), buffer.capacity + RawBuffer.slack)
   }
 
-  /// Takes the content of a stretch, without escapes; false where an escape stands in front of a byte that it may not stand
+  /// Takes the content of a chunk, without escapes; false where an escape stands in front of a byte that it may not stand
   /// in front of.
   fileprivate mutating func take(
-    _ bytes: borrowing Bytes, _ stretch: DelimitedStretch, _ framing: PlanFraming
+    _ bytes: borrowing Bytes, _ chunk: DelimitedChunk, _ framing: PlanFraming
   ) -> Bool {
-    origin = stretch.end - stretch.start
-    buffer.reserve(origin + stretch.content.count)
+    origin = chunk.end - chunk.start
+    buffer.reserve(origin + chunk.content.count)
     let target = (buffer.pointer + origin).assumingMemoryBound(to: UInt8.self)
-    var i = stretch.content.lowerBound
-    let end = stretch.content.upperBound
+    var i = chunk.content.lowerBound
+    let end = chunk.content.upperBound
     count = 0
     guard framing.escapes else {
       bytes.span.withUnsafeBytes { raw in
@@ -122,9 +122,9 @@ extension UnsafePointer<Plan> {
     }
   }
 
-  /// The stretch that begins at `position`, which follows a delimiter or is one; `nil` where it does not end before `end`.
+  /// The chunk that begins at `position`, which follows a delimiter or is one; `nil` where it does not end before `end`.
   /// None of the bytes before `known` is the delimiter that ends it.
-  func stretch(_ bytes: borrowing Bytes, _ position: Int, _ end: Int, known: Int = 0) -> DelimitedStretch? {
+  func chunk(_ bytes: borrowing Bytes, _ position: Int, _ end: Int, known: Int = 0) -> DelimitedChunk? {
     let isLine = pointee.framing.kind == .line
     let delimiter = pointee.framing.delimiter
     var from = position
@@ -132,7 +132,7 @@ extension UnsafePointer<Plan> {
     guard let close = nextDelimiter(bytes, max(from, known), end) else { return nil }
     var last = close
     while isLine, last > from, bytes.u8(last &- 1) == 0x0d { last &-= 1 }
-    return DelimitedStretch(start: position, content: from..<last, end: close + 1)
+    return DelimitedChunk(start: position, content: from..<last, end: close + 1)
   }
 
   /// Where a frame may begin in bytes of which nothing is known: at a flag that no other one follows, or behind a line feed;
@@ -157,23 +157,23 @@ extension UnsafePointer<Plan> {
     return kind(type) != pointee.unknownKind
   }
 
-  /// Reads the frame of a stretch into `scratch` and describes it; false when it is none: too short, too long, badly escaped,
+  /// Reads the frame of a chunk into `scratch` and describes it; false when it is none: too short, too long, badly escaped,
   /// of another length than it says, or without the magic number.
   ///
-  /// `frame` then describes the bytes of `scratch`, and is as long as the stretch.
-  func readStretch(
-    _ bytes: borrowing Bytes, _ stretch: DelimitedStretch, _ scratch: inout FrameScratch,
+  /// `frame` then describes the bytes of `scratch`, and is as long as the chunk.
+  func readChunk(
+    _ bytes: borrowing Bytes, _ chunk: DelimitedChunk, _ scratch: inout FrameScratch,
     _ frame: UnsafeMutablePointer<Frame>
   ) -> Bool {
-    guard stretch.end - stretch.start <= longestOnWire, scratch.take(bytes, stretch, pointee.framing) else {
+    guard chunk.end - chunk.start <= longestOnWire, scratch.take(bytes, chunk, pointee.framing) else {
       return false
     }
     return pointee.framing.kind == .line
-      ? readLine(&scratch, stretch, frame) : readContent(&scratch, stretch, frame)
+      ? readLine(&scratch, chunk, frame) : readContent(&scratch, chunk, frame)
   }
 
   private func readContent(
-    _ scratch: inout FrameScratch, _ stretch: DelimitedStretch, _ frame: UnsafeMutablePointer<Frame>
+    _ scratch: inout FrameScratch, _ chunk: DelimitedChunk, _ frame: UnsafeMutablePointer<Frame>
   ) -> Bool {
     let framing = pointee.framing
     let least = Int(pointee.headerCount)
@@ -199,7 +199,7 @@ extension UnsafePointer<Plan> {
     }
     let body = count - header - trailer
     guard body >= 0, body <= Int(pointee.maximumBody) else { return false }
-    let start = origin + header - (stretch.end - stretch.start - body - trailer)
+    let start = origin + header - (chunk.end - chunk.start - body - trailer)
     var isOfOtherLength = false
     do {
       let bytes = Bytes(scratch.bytes)
@@ -219,7 +219,7 @@ extension UnsafePointer<Plan> {
     guard head & pointee.magicMask == pointee.magic else { return false }
     frame.pointee.start = start
     frame.pointee.headerCount = origin + header - start
-    frame.pointee.count = stretch.end - stretch.start
+    frame.pointee.count = chunk.end - chunk.start
     frame.pointee.type = pointee.type.read(bytes, start)
     frame.pointee.kind = kind(frame.pointee.type)
     if isRaw, frame.pointee.kind != pointee.unknownKind { frame.pointee.kind += Int(pointee.kindCount) }
@@ -243,7 +243,7 @@ extension UnsafePointer<Plan> {
 
   /// A line: words with blanks between them; the body is what stands behind the type.
   private func readLine(
-    _ scratch: inout FrameScratch, _ stretch: DelimitedStretch, _ frame: UnsafeMutablePointer<Frame>
+    _ scratch: inout FrameScratch, _ chunk: DelimitedChunk, _ frame: UnsafeMutablePointer<Frame>
   ) -> Bool {
     let origin = scratch.origin
     let count = scratch.count
@@ -277,12 +277,12 @@ extension UnsafePointer<Plan> {
       }
     }
     let bodyCount = origin + count - body
-    let start = body - (stretch.end - stretch.start - bodyCount)
+    let start = body - (chunk.end - chunk.start - bodyCount)
     scratch.place(body - origin, at: start, body: body, without: [])
     let bytes = Bytes(scratch.bytes)
     frame.pointee.start = start
     frame.pointee.headerCount = body - start
-    frame.pointee.count = stretch.end - stretch.start
+    frame.pointee.count = chunk.end - chunk.start
     frame.pointee.kind = kind(frame.pointee.type)
     frame.pointee.flags = flags
     frame.pointee.checksumStatus = .unchecked
@@ -327,8 +327,8 @@ extension UnsafePointer<Plan> {
     return number
   }
 
-  /// Bits of proof that a frame which a stretch gave is one; `nil` when it is none, or damaged.
-  func evidence(ofStretch frame: UnsafePointer<Frame>, _ scratch: borrowing FrameScratch) -> Int? {
+  /// Bits of proof that a frame which a chunk gave is one; `nil` when it is none, or damaged.
+  func evidence(ofChunk frame: UnsafePointer<Frame>, _ scratch: borrowing FrameScratch) -> Int? {
     let kind = frame.pointee.kind.pointee
     guard kind.index != FrameKind.unknownIndex, frame.pointee.checksumStatus != .bad,
       !frame.pointee.flags.contains(.malformed)

@@ -3,7 +3,7 @@
 /// What is handed on is a stream of its own with offsets of its own. Of a compressed message nobody can say which of its
 /// bytes on the wire made which byte of what it says; each gets its share, so that all shares together are what travelled.
 struct CarrierOffsets {
-  /// A stretch that was handed on at once.
+  /// A chunk that was handed on at once.
   private struct Piece {
     /// Its place in the stream that was handed on, and on the wire.
     var inner: UInt64, wire: UInt64

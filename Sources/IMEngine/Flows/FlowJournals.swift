@@ -69,12 +69,12 @@ struct SegmentJournal: BitwiseCopyable {
   /// What this side told by its last selective acknowledgment: up to four blocks of the other side's stream that came.
   var blocks: InlineArray<4, (UInt32, UInt32)> = InlineArray(repeating: (0, 0))
   var blockCount: UInt32 = 0
-  /// The place of its stretches around gaps in the table of them; `.max` where it has none.
+  /// The place of its chunks around gaps in the table of them; `.max` where it has none.
   var coast = UInt32.max
   /// Bytes passed over since the last frame, of which nothing has been told yet.
   var skipped: UInt64 = 0
 
-  /// Whether a block that this side told of holds the other side's stretch.
+  /// Whether a block that this side told of holds the other side's chunk.
   func holds(_ start: UInt32, _ end: UInt32) -> Bool {
     for i in 0..<Int(blockCount) {
       let (left, right) = blocks[i]

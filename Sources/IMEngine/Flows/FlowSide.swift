@@ -59,10 +59,10 @@ extension Ref<Flow> {
 }
 
 /// Bytes of a stream that have become contiguous together: where they stand in a buffer, and what brought them.
-struct Stretch: BitwiseCopyable {
+struct StreamChunk: BitwiseCopyable {
   /// Where the first of them stands.
   var offset: Int
-  /// How many they are; half a word, so that a stretch travels in four registers.
+  /// How many they are; half a word, so that a chunk travels in four registers.
   private var length: Int32
   /// The acknowledgment number of the packet that brought them; 0 where it is not known.
   let acknowledged: UInt32
@@ -94,13 +94,13 @@ struct Stretch: BitwiseCopyable {
 
   /// Those from `offset` on.
   @inline(__always)
-  func from(_ offset: Int) -> Stretch {
-    Stretch(
+  func from(_ offset: Int) -> StreamChunk {
+    StreamChunk(
       offset: offset, count: end &- offset, timestamp: timestamp, number: number, acknowledged: acknowledged)
   }
 
   /// The first `count` of them.
-  func prefix(_ count: Int) -> Stretch {
-    Stretch(offset: offset, count: count, timestamp: timestamp, number: number, acknowledged: acknowledged)
+  func prefix(_ count: Int) -> StreamChunk {
+    StreamChunk(offset: offset, count: count, timestamp: timestamp, number: number, acknowledged: acknowledged)
   }
 }

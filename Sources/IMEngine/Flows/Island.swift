@@ -46,7 +46,7 @@ struct IslandPiece {
   }
 }
 
-/// A stretch of a stream in which frames are missing: from behind the last frame before a gap to the next frame known.
+/// A chunk of a stream in which frames are missing: from behind the last frame before a gap to the next frame known.
 ///
 /// It holds the bytes that came of it, so that what comes late can be joined to what stands around it.
 struct Island {
@@ -68,13 +68,13 @@ struct Island {
   /// Bytes held.
   var held: Int { pieces.reduce(0) { $0 + $1.bytes.count } }
 
-  /// Adds those bytes of `stretch`, the first of which is the stream's at `place`, that lie inside and are not there yet;
+  /// Adds those bytes of `chunk`, the first of which is the stream's at `place`, that lie inside and are not there yet;
   /// gives their number.
-  mutating func fill(at place: Int, _ bytes: borrowing Bytes, _ stretch: Stretch) -> Int {
+  mutating func fill(at place: Int, _ bytes: borrowing Bytes, _ chunk: StreamChunk) -> Int {
     if pieces.count == Self.maximumPieces { join() }
     var added = 0
     var position = max(place, start)
-    let last = min(place + stretch.count, end)
+    let last = min(place + chunk.count, end)
     var i = pieces.firstIndex { $0.end > position } ?? pieces.count
     while position < last {
       if i < pieces.count, pieces[i].start <= position {
@@ -83,10 +83,10 @@ struct Island {
         continue
       }
       let stop = i < pieces.count ? min(last, pieces[i].start) : last
-      let first = stretch.offset + position - place
+      let first = chunk.offset + position - place
       let new = bytes.span.withUnsafeBytes { [UInt8]($0[first..<first + stop - position]) }
       let mark = IslandPiece.Mark(
-        start: position, timestamp: stretch.timestamp, number: stretch.number, acknowledged: stretch.acknowledged)
+        start: position, timestamp: chunk.timestamp, number: chunk.number, acknowledged: chunk.acknowledged)
       if i > 0, pieces[i - 1].end == position {
         pieces[i - 1].bytes += new
         pieces[i - 1].append(mark)

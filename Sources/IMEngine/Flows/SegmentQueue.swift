@@ -24,7 +24,7 @@ struct SegmentQueue: ~Copyable {
   struct Insertion {
     /// Bytes that were new, and bytes that were there already.
     var added = 0, repeated = 0
-    /// Whether a repeated byte differed, with hashes of both copies of the first stretch that did.
+    /// Whether a repeated byte differed, with hashes of both copies of the first chunk that did.
     var conflict: (kept: UInt64, other: UInt64)?
   }
 
@@ -91,7 +91,7 @@ struct SegmentQueue: ~Copyable {
   /// Memory held, in bytes.
   var memory: Int { 128 + byteCount + entries.count * (2 * MemoryLayout<Entry>.stride + RawBuffer.slack + 16) }
 
-  /// Inserts `count` bytes at `offset` as the stretch at `start`; `base` is at or below everything in the queue.
+  /// Inserts `count` bytes at `offset` as the chunk at `start`; `base` is at or below everything in the queue.
   mutating func insert(
     _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, start: UInt32, cut: UInt32, base: UInt32,
     timestamp: Timestamp, number: UInt64, acknowledged: UInt32, policy: OverlapPolicy, _ store: SegmentStore

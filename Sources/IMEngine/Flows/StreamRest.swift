@@ -79,17 +79,17 @@ struct StreamRest: ~Copyable {
   /// How much of it may be read, slack included.
   var readableCount: Int { buffer.capacity + RawBuffer.slack }
 
-  /// Appends a stretch of `bytes`; the first of them is the stream's at `streamOffset`.
-  mutating func append(_ bytes: borrowing Bytes, _ stretch: Stretch, streamOffset: UInt64) {
+  /// Appends a chunk of `bytes`; the first of them is the stream's at `streamOffset`.
+  mutating func append(_ bytes: borrowing Bytes, _ chunk: StreamChunk, streamOffset: UInt64) {
     if count == 0 { self.streamOffset = streamOffset }
     // Moving much to gain little room, again and again, would cost more than growing.
-    if start > 0, start >= count / 4, end + stretch.count > buffer.capacity { slide() }
-    buffer.append(bytes, stretch.offset, stretch.count, at: end)
+    if start > 0, start >= count / 4, end + chunk.count > buffer.capacity { slide() }
+    buffer.append(bytes, chunk.offset, chunk.count, at: end)
     marks.append(
       Mark(
-        position: end, timestamp: stretch.timestamp, number: stretch.number, acknowledged: stretch.acknowledged))
-    end += stretch.count
-    let more = Self.creditPerDelivery + stretch.count * Self.creditPerByte
+        position: end, timestamp: chunk.timestamp, number: chunk.number, acknowledged: chunk.acknowledged))
+    end += chunk.count
+    let more = Self.creditPerDelivery + chunk.count * Self.creditPerByte
     search.credit += more
     search.othersCredit += more
     account()
@@ -142,10 +142,10 @@ struct StreamRest: ~Copyable {
   }
 
   /// The delivery that brought the byte at `position`, which lies in `start..<end`.
-  mutating func mark(at position: Int) -> Mark { stretch(at: position).mark }
+  mutating func mark(at position: Int) -> Mark { chunk(at: position).mark }
 
   /// That delivery, and where it ends.
-  mutating func stretch(at position: Int) -> (mark: Mark, end: Int) {
+  mutating func chunk(at position: Int) -> (mark: Mark, end: Int) {
     var low = firstMark
     var high = marks.count
     while high - low > 1 {

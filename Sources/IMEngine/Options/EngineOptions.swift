@@ -25,7 +25,7 @@ package struct EngineOptions: Sendable {
     /// The last report on a connection when it is forgotten, a minute behind its end: what comes in between is in it.
     package static let lateReports = Needs(rawValue: 128)
     /// What of streams is no frame that is read where it stands.
-    package static let stretches = Needs(rawValue: 256)
+    package static let undecoded = Needs(rawValue: 256)
   }
 
   /// The protocols to look for, in the order of preference.

@@ -11,7 +11,7 @@ struct FragmentTable: ~Copyable {
   var patience = Nanoseconds.seconds(30)
 
   /// Stretches of a datagram with holes between them: a sender's own packets make few, however they are overtaken.
-  private static var maximumStretches: Int { 256 }
+  private static var maximumChunks: Int { 256 }
 
   struct Key: Hashable {
     var source: IPAddress
@@ -73,7 +73,7 @@ struct FragmentTable: ~Copyable {
       entry = Datagram(first: entry.first, isUnwanted: true)
     }
     guard !entry.isUnwanted, !isLast || entry.total == nil || entry.total == end,
-      entry.present.count < Self.maximumStretches
+      entry.present.count < Self.maximumChunks
     else {
       defer { waiting[key] = entry }
       return entry.isUnwanted ? .unwanted : .dropped

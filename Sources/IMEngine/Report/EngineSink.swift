@@ -8,7 +8,7 @@ package protocol EngineSink: ExchangeSink {
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>)
   /// Bytes of a stream were something else than a frame that is read where it stands.
-  func stretch(_ stretch: StreamStretch, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan)
+  func undecoded(_ chunk: UndecodedChunk, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan)
   /// A session has the name `name`, which its client gave.
   func named(_ session: UInt32, _ name: String)
   /// A session is forgotten for want of room: its identity will never come again.
@@ -44,8 +44,8 @@ extension EngineSink {
     body: RawSpan, tlvs: Span<TLVRef>
   ) {}
   /// Nothing.
-  package func stretch(
-    _ stretch: StreamStretch, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan
+  package func undecoded(
+    _ chunk: UndecodedChunk, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan
   ) {}
   /// Nothing.
   package func named(_ session: UInt32, _ name: String) {}

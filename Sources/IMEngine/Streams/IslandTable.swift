@@ -1,17 +1,17 @@
 import CMachine
 
-/// The stretches around gaps of late, by direction, so that segments which come after all can be decoded.
+/// The chunks around gaps of late, by direction, so that segments which come after all can be decoded.
 ///
 /// A direction's journal knows its place here. Bounded in every way; what is forgotten is what an engine without it would
 /// lose anyway.
 struct IslandTable: ~Copyable {
-  /// Directions of which stretches are remembered; stretches of one; their longest; bytes held in all of them.
+  /// Directions of which chunks are remembered; chunks of one; their longest; bytes held in all of them.
   static var maximumSides: Int { 1_024 }
   static var maximumPerSide: Int { 16 }
   static var maximumCount: Int { 4 << 20 }
   let maximumHeld: Int
 
-  /// The stretches of one direction of a flow.
+  /// The chunks of one direction of a flow.
   struct Coast: ~Copyable {
     /// Index of the flow, and its side.
     fileprivate(set) var flow: UInt32
@@ -163,15 +163,15 @@ struct IslandTable: ~Copyable {
     coast.pointee.place = Self.none
   }
 
-  /// Adds a stretch, the first byte of which is the stream's at `start`, to what a direction passes over behind a gap, where
+  /// Adds a chunk, the first byte of which is the stream's at `start`, to what a direction passes over behind a gap, where
   /// it does that; false where that would get too long.
-  mutating func append(to place: UInt32, at start: Int, _ bytes: borrowing Bytes, _ stretch: Stretch) -> Bool {
+  mutating func append(to place: UInt32, at start: Int, _ bytes: borrowing Bytes, _ chunk: StreamChunk) -> Bool {
     guard let coast = places[Int(place)].coast, var open = coast.pointee.open else { return true }
-    guard start + stretch.count - open.start <= Self.maximumCount else { return false }
+    guard start + chunk.count - open.start <= Self.maximumCount else { return false }
     // Taken out, so that what it holds is not copied.
     coast.pointee.open = nil
-    open.end = max(open.end, start + stretch.count)
-    let added = open.fill(at: start, bytes, stretch)
+    open.end = max(open.end, start + chunk.count)
+    let added = open.fill(at: start, bytes, chunk)
     coast.pointee.open = open
     places[Int(place)].held += added
     held += added

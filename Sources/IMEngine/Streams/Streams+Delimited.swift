@@ -8,43 +8,43 @@ import IMWire
 extension Streams {
   /// Bytes of a direction that have just become contiguous, and what it holds in front of them.
   @inline(never)
-  mutating func consumeStretches(
-    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch
+  mutating func consumeChunks(
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk
   ) {
     let half = side.half
     let plan = currentPlan
-    if half.pointee.rest == nil, bytes.u8(stretch.offset) == 0x16, upgrades(side, bytes, stretch.offset, stretch.end) {
-      return append(side, bytes, stretch)
+    if half.pointee.rest == nil, bytes.u8(chunk.offset) == 0x16, upgrades(side, bytes, chunk.offset, chunk.end) {
+      return append(side, bytes, chunk)
     }
-    if plan.pointee.framing.isGeneral { return consumeGeneral(side, bytes, stretch) }
-    var position = stretch.offset
-    let end = stretch.end
-    let base = half.pointee.offset &- UInt64(stretch.count)
+    if plan.pointee.framing.isGeneral { return consumeGeneral(side, bytes, chunk) }
+    var position = chunk.offset
+    let end = chunk.end
+    let base = half.pointee.offset &- UInt64(chunk.count)
     if half.pointee.rest == nil, !half.pointee.flags.contains(.lost) {
       // The usual case: whole frames, read where the packet holds them.
-      while position < end, let next = plan.stretch(bytes, position, end),
-        plan.readStretch(bytes, next, &scratch, frame)
+      while position < end, let next = plan.chunk(bytes, position, end),
+        plan.readChunk(bytes, next, &scratch, frame)
       {
-        frame.pointee.timestamp = stretch.timestamp
-        frame.pointee.number = stretch.number
-        frame.pointee.streamOffset = base &+ UInt64(position - stretch.offset)
-        if needs.contains(.stretches) {
+        frame.pointee.timestamp = chunk.timestamp
+        frame.pointee.number = chunk.number
+        frame.pointee.streamOffset = base &+ UInt64(position - chunk.offset)
+        if needs.contains(.undecoded) {
           tell(
             .frame(isCarried: false), side, at: frame.pointee.streamOffset, bytes, from: next.start,
             count: next.end - next.start)
         }
-        completeStretch(side)
+        completeChunk(side)
         position = next.end
       }
     }
     guard position < end else { return }
-    append(side, bytes, stretch.from(position))
-    decodeStretches(side)
+    append(side, bytes, chunk.from(position))
+    decodeChunks(side)
   }
 
   /// Decodes what a direction holds, as far as it goes.
   @inline(never)
-  mutating func decodeStretches(_ side: FlowSide) {
+  mutating func decodeChunks(_ side: FlowSide) {
     let half = side.half
     let plan = currentPlan
     while let rest = half.pointee.rest, rest.pointee.count > 0 {
@@ -66,25 +66,25 @@ extension Streams {
       }
       let base = rest.pointee.streamOffset &- UInt64(start)
       let known = max(rest.pointee.streamOffset, rest.pointee.search.reached)
-      guard let stretch = plan.stretch(bytes, start, end, known: Int(truncatingIfNeeded: known &- base)) else {
+      guard let chunk = plan.chunk(bytes, start, end, known: Int(truncatingIfNeeded: known &- base)) else {
         rest.pointee.search.reached = rest.pointee.streamOffset &+ UInt64(rest.pointee.count)
         guard rest.pointee.count > plan.longestOnWire else { return }
         drop(side, rest, rest.pointee.count, isFound: false)
         half.pointee.flags.insert(.lost)
         continue
       }
-      if plan.readStretch(bytes, stretch, &scratch, frame) {
-        let isCarried = locate(side, rest, rest.pointee.mark(at: stretch.end - 1))
-        if needs.contains(.stretches) {
+      if plan.readChunk(bytes, chunk, &scratch, frame) {
+        let isCarried = locate(side, rest, rest.pointee.mark(at: chunk.end - 1))
+        if needs.contains(.undecoded) {
           tell(
-            .frame(isCarried: isCarried), side, at: rest.pointee.streamOffset, bytes, from: stretch.start,
-            count: stretch.end - stretch.start)
+            .frame(isCarried: isCarried), side, at: rest.pointee.streamOffset, bytes, from: chunk.start,
+            count: chunk.end - chunk.start)
         }
-        completeStretch(side)
+        completeChunk(side)
         if isCarried { countOnWire(side, rest) }
-        rest.pointee.consume(stretch.end - start)
+        rest.pointee.consume(chunk.end - start)
       } else {
-        drop(side, rest, stretch.end - start, isFound: true)
+        drop(side, rest, chunk.end - start, isFound: true)
       }
     }
     if let rest = half.pointee.rest, rest.pointee.count == 0 { rests.take(back: &half.pointee.rest) }
@@ -112,9 +112,9 @@ extension Streams {
     var bits = 0
     var failures = 0
     for _ in 0..<(isThorough ? 64 : 16) {
-      guard position < end, let stretch = plan.stretch(bytes, position, end) else { return false }
-      position = stretch.end
-      if plan.readStretch(bytes, stretch, &scratch, &probe), let found = plan.evidence(ofStretch: &probe, scratch) {
+      guard position < end, let chunk = plan.chunk(bytes, position, end) else { return false }
+      position = chunk.end
+      if plan.readChunk(bytes, chunk, &scratch, &probe), let found = plan.evidence(ofChunk: &probe, scratch) {
         bits += found
         failures -= 1
         if bits >= needed { return true }
@@ -127,16 +127,16 @@ extension Streams {
   }
 
   /// The client, where what side `side` holds has a frame that only clients, or only servers, send.
-  mutating func clientOfStretch(
+  mutating func clientOfChunk(
     _ bytes: borrowing Bytes, _ rest: Ref<StreamRest>, _ side: FlowSide
   ) -> Int? {
     if currentPlan.pointee.framing.isGeneral { return clientOfGeneral(side, rest) }
     guard var position = currentPlan.nextBeginning(bytes, rest.pointee.start, rest.pointee.end) else { return nil }
     var probe = frame.pointee
     for _ in 0..<16 {
-      guard let stretch = currentPlan.stretch(bytes, position, rest.pointee.end) else { return nil }
-      position = stretch.end
-      guard currentPlan.readStretch(bytes, stretch, &scratch, &probe) else { continue }
+      guard let chunk = currentPlan.chunk(bytes, position, rest.pointee.end) else { return nil }
+      position = chunk.end
+      guard currentPlan.readChunk(bytes, chunk, &scratch, &probe) else { continue }
       if probe.kind.pointee.flags.contains(.fromClient) { return side.number }
       if probe.kind.pointee.flags.contains(.fromServer) { return side.peer.number }
     }

@@ -5,12 +5,12 @@ import IMWire
 extension Streams {
   /// Bytes of a direction that have just become contiguous, and what it holds in front of them.
   @inline(never)
-  mutating func consumeGeneral(_ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch) {
+  mutating func consumeGeneral(_ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk) {
     let half = side.half
     let plan = currentPlan
-    var position = stretch.offset
-    let end = stretch.end
-    let base = half.pointee.offset &- UInt64(stretch.count)
+    var position = chunk.offset
+    let end = chunk.end
+    let base = half.pointee.offset &- UInt64(chunk.count)
     if half.pointee.rest == nil, !half.pointee.flags.contains(.lost), plan.pointee.framing.kind != .message,
       !mayBePreface(side, base)
     {
@@ -20,11 +20,11 @@ extension Streams {
         readGeneral(side, bytes, extent)
       {
         absorbBeats(bytes, &extent, end)
-        frame.pointee.timestamp = stretch.timestamp
-        frame.pointee.number = stretch.number
-        frame.pointee.acknowledged = stretch.acknowledged
-        frame.pointee.streamOffset = base &+ UInt64(position - stretch.offset)
-        if needs.contains(.stretches) {
+        frame.pointee.timestamp = chunk.timestamp
+        frame.pointee.number = chunk.number
+        frame.pointee.acknowledged = chunk.acknowledged
+        frame.pointee.streamOffset = base &+ UInt64(position - chunk.offset)
+        if needs.contains(.undecoded) {
           tell(
             .frame(isCarried: false), side, at: frame.pointee.streamOffset, bytes, from: extent.start,
             count: extent.end - extent.start)
@@ -34,7 +34,7 @@ extension Streams {
       }
     }
     guard position < end else { return }
-    append(side, bytes, stretch.from(position))
+    append(side, bytes, chunk.from(position))
     decodeGeneral(side)
   }
 
@@ -205,10 +205,10 @@ extension Streams {
           continue
         }
         var extent = extent
-        let (last, delivered) = rest.pointee.stretch(at: max(start, extent.end - 1))
+        let (last, delivered) = rest.pointee.chunk(at: max(start, extent.end - 1))
         absorbBeats(bytes, &extent, delivered)
         let isCarried = locate(side, rest, last)
-        if needs.contains(.stretches) {
+        if needs.contains(.undecoded) {
           tell(
             .frame(isCarried: isCarried), side, at: rest.pointee.streamOffset, bytes, from: extent.start,
             count: extent.end - extent.start)

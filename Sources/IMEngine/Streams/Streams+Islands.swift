@@ -2,7 +2,7 @@ import IMWire
 
 /// Gaps that are filled after all.
 ///
-/// Behind a gap a direction goes on at the next frame it finds. The stretch between the frames on both sides of the gap is
+/// Behind a gap a direction goes on at the next frame it finds. The chunk between the frames on both sides of the gap is
 /// an island: it has the bytes that were passed over, and late segments are put between them. Its bytes count as skipped
 /// as long as they stand there.
 extension Streams {
@@ -90,11 +90,11 @@ extension Streams {
   /// Keeps bytes that a direction passes over for the island behind it, if there is one. They end where the direction
   /// stands, but for `after` bytes.
   mutating func setAside(
-    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch, after: Int
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk, after: Int
   ) {
     guard !islands.isEmpty else { return }
-    let place = Int(truncatingIfNeeded: side.half.pointee.offset) - after - stretch.count
-    append(side, place, bytes, stretch)
+    let place = Int(truncatingIfNeeded: side.half.pointee.offset) - after - chunk.count
+    append(side, place, bytes, chunk)
   }
 
   /// The same for the first `count` bytes that a direction holds.
@@ -105,22 +105,22 @@ extension Streams {
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     let base = Int(truncatingIfNeeded: rest.pointee.streamOffset) - rest.pointee.start
     for (position, length, mark) in rest.pointee.deliveries(count) {
-      let stretch = Stretch(
+      let chunk = StreamChunk(
         offset: position, count: length, timestamp: mark.timestamp, number: mark.number, acknowledged: mark.acknowledged
       )
-      append(side, base + position, bytes, stretch)
+      append(side, base + position, bytes, chunk)
     }
   }
 
   private mutating func append(
-    _ side: FlowSide, _ place: Int, _ bytes: borrowing Bytes, _ stretch: Stretch
+    _ side: FlowSide, _ place: Int, _ bytes: borrowing Bytes, _ chunk: StreamChunk
   ) {
     let flow = side.flow
-    guard stretch.count > 0 else { return }
+    guard chunk.count > 0 else { return }
     let own = self.place(side)
     guard own != IslandTable.none else { return }
     guard islands.coast(at: own, flow: side.index, side: side.number) != nil else { return }
-    if !islands.append(to: own, at: place, bytes, stretch),
+    if !islands.append(to: own, at: place, bytes, chunk),
       let coast = islands.take(own, flow: side.index, side: side.number), let open = coast.pointee.open
     {
       // Too long to be remembered as one: its frames are looked for as it is.
@@ -139,7 +139,7 @@ extension Streams {
 
   // MARK: Filling
 
-  /// Decodes what a late segment brings of stretches that were given up; gives how many of its bytes were missing. The
+  /// Decodes what a late segment brings of chunks that were given up; gives how many of its bytes were missing. The
   /// stream's own place does not change, unless the segment tells it.
   @inline(never)
   mutating func fillIslands(
@@ -194,7 +194,7 @@ extension Streams {
   ) -> Int {
     let count = island.fill(
       at: place, bytes,
-      Stretch(
+      StreamChunk(
         offset: segment.pointee.payload, count: segment.pointee.payloadCount, timestamp: segment.pointee.timestamp,
         number: segment.pointee.number, acknowledged: segment.pointee.acknowledgment))
     ledger.pointee.strayBytes += UInt64(count)
@@ -349,7 +349,7 @@ extension Streams {
       let end = i + 1 < piece.marks.count ? piece.marks[i + 1].start : piece.end
       rest.pointee.append(
         bytes,
-        Stretch(
+        StreamChunk(
           offset: mark.start - piece.start, count: end - mark.start, timestamp: mark.timestamp, number: mark.number,
           acknowledged: mark.acknowledged),
         streamOffset: UInt64(truncatingIfNeeded: mark.start))

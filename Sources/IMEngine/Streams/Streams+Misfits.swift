@@ -69,7 +69,7 @@ extension Streams {
     let last = rest.pointee.mark(at: rest.pointee.start + frame.pointee.count - 1)
     let isCarried = side.half.pointee.flags.contains(.carried)
     let place = isCarried ? wireOffset(side, rest.pointee.streamOffset) : rest.pointee.streamOffset
-    if isCarried, needs.contains(.stretches) {
+    if isCarried, needs.contains(.undecoded) {
       tell(
         .frame(isCarried: true), side, at: rest.pointee.streamOffset, bytes, from: rest.pointee.start,
         count: frame.pointee.count)

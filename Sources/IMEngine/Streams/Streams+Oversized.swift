@@ -89,17 +89,17 @@ extension Streams {
     return true
   }
 
-  /// Takes note of the first `count` bytes of a stretch, which a direction has just passed over, where they are those of a frame that
+  /// Takes note of the first `count` bytes of a chunk, which a direction has just passed over, where they are those of a frame that
   /// is skipped; false where they are others.
-  mutating func skips(_ side: FlowSide, _ stretch: Stretch, _ count: Int) -> Bool {
+  mutating func skips(_ side: FlowSide, _ chunk: StreamChunk, _ count: Int) -> Bool {
     guard !skipped.isEmpty, var frame = skipped[Self.key(side)] else { return false }
-    let behind = side.half.pointee.offset &- UInt64(truncatingIfNeeded: stretch.count - count)
+    let behind = side.half.pointee.offset &- UInt64(truncatingIfNeeded: chunk.count - count)
     guard behind &+ UInt64(side.half.pointee.passOver) == frame.streamOffset &+ UInt64(frame.count) else {
       cutSkipped(side)
       return false
     }
     frame.passed += count
-    (frame.timestamp, frame.number) = (stretch.timestamp, stretch.number)
+    (frame.timestamp, frame.number) = (chunk.timestamp, chunk.number)
     skipped[Self.key(side)] = frame
     ledger.pointee.decodedBytes += UInt64(count)
     return true

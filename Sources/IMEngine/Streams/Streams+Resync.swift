@@ -46,19 +46,19 @@ extension Streams {
   /// Whether a direction that is lost and holds nothing goes on with a frame that its first byte begins, and that proves itself by
   /// magic number and checksum: then nothing is kept to look for it. It is what `FrameSearch` would find there.
   @inline(never)
-  mutating func goesOn(_ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch) -> Bool {
+  mutating func goesOn(_ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk) -> Bool {
     let (half, plan, frame) = (side.half, currentPlan, frame)
     guard half.pointee.flags.intersection(.detour) == .lost, doubt == 0, decodeLimit == .distantFuture,
       plan.pointee.magicEvidence >= 32, plan.pointee.checksumEvidence >= 32, !plan.weighsBodies,
-      plan.read(bytes, stretch.offset, stretch.end, frame) == .frame, plan.open(bytes, frame),
+      plan.read(bytes, chunk.offset, chunk.end, frame) == .frame, plan.open(bytes, frame),
       frame.pointee.checksumStatus != .bad,
       // That it begins where a packet does proves something, too.
       8 + plan.evidence(frame) >= Int(plan.pointee.confirmEvidence)
     else { return false }
-    let offset = half.pointee.offset &- UInt64(truncatingIfNeeded: stretch.count)
+    let offset = half.pointee.offset &- UInt64(truncatingIfNeeded: chunk.count)
     half.pointee.flags.remove(.lost)
     closeIsland(side, at: offset)
-    tellFound(side, offset, stretch.timestamp)
+    tellFound(side, offset, chunk.timestamp)
     return true
   }
 

@@ -92,7 +92,7 @@ extension Streams {
   private mutating func clientByType(_ side: FlowSide) -> Int? {
     guard let rest = side.half.pointee.rest else { return nil }
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    if currentPlan.pointee.framing.isDelimited { return clientOfStretch(bytes, rest, side) }
+    if currentPlan.pointee.framing.isDelimited { return clientOfChunk(bytes, rest, side) }
     rest.pointee.beginSearch()
     guard case .at(var position) = search.find(bytes, rest, isEnd: true) else { return nil }
     var probe = frame.pointee

@@ -56,12 +56,12 @@ extension Streams {
   /// Tells of the `count` bytes from `offset` on, which stand at `streamOffset` of the stream.
   @inline(never)
   mutating func tell(
-    _ kind: StreamStretch.Kind, _ side: FlowSide, at streamOffset: UInt64, _ bytes: borrowing Bytes, from offset: Int,
+    _ kind: UndecodedChunk.Kind, _ side: FlowSide, at streamOffset: UInt64, _ bytes: borrowing Bytes, from offset: Int,
     count: Int
   ) {
     inform(side.flow)
-    sink.stretch(
-      StreamStretch(kind, at: streamOffset), info, side.direction, bytes: bytes.slice(offset, count))
+    sink.undecoded(
+      UndecodedChunk(kind, at: streamOffset), info, side.direction, bytes: bytes.slice(offset, count))
   }
 
   @inline(never)

@@ -116,25 +116,25 @@ extension Streams {
   /// Takes bytes of a side's stream that have just become contiguous. A plan decodes the connection.
   @inline(__always)
   mutating func consume(
-    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk
   ) {
     let flow = side.flow
     let half = side.half
     select(flow.pointee.profile)
     if half.pointee.rest != nil || !half.pointee.flags.isDisjoint(with: .detour) {
-      consumeBehindRest(side, bytes, stretch)
+      consumeBehindRest(side, bytes, chunk)
       return
     }
     // The usual case: whole frames, read where the packet holds them.
-    var position = stretch.offset
-    let end = stretch.end
-    let base = half.pointee.offset &- UInt64(truncatingIfNeeded: stretch.count)
+    var position = chunk.offset
+    let end = chunk.end
+    let base = half.pointee.offset &- UInt64(truncatingIfNeeded: chunk.count)
     loop: while position < end {
       switch currentPlan.read(bytes, position, end, frame) {
       case .frame:
-        frame.pointee.timestamp = stretch.timestamp
-        frame.pointee.number = stretch.number
-        frame.pointee.streamOffset = base &+ UInt64(truncatingIfNeeded: position &- stretch.offset)
+        frame.pointee.timestamp = chunk.timestamp
+        frame.pointee.number = chunk.number
+        frame.pointee.streamOffset = base &+ UInt64(truncatingIfNeeded: position &- chunk.offset)
         guard isSound(flow, bytes, end) else {
           half.pointee.flags.insert(.lost)
           break loop
@@ -144,75 +144,75 @@ extension Streams {
       case .needMore:
         break loop
       case .notAFrame:
-        if upgrades(side, bytes, position, end) { return append(side, bytes, stretch.from(position)) }
+        if upgrades(side, bytes, position, end) { return append(side, bytes, chunk.from(position)) }
         if speaksVariant(flow, bytes, position, end) { continue loop }
         let misfit = oversize(side, bytes, position, end) != nil ? .needMore : readMisfit(side, bytes, position, end)
         if misfit == .needMore { break loop }
-        noteVersion(side, bytes, position, stretch.timestamp)
+        noteVersion(side, bytes, position, chunk.timestamp)
         guard misfit == .frame else {
           half.pointee.flags.insert(.lost)
           break loop
         }
-        let place = base &+ UInt64(truncatingIfNeeded: position &- stretch.offset)
-        completeMisfit(side, bytes, at: stretch.timestamp, number: stretch.number, streamOffset: place)
+        let place = base &+ UInt64(truncatingIfNeeded: position &- chunk.offset)
+        completeMisfit(side, bytes, at: chunk.timestamp, number: chunk.number, streamOffset: place)
         position = position &+ frame.pointee.count
       }
     }
-    if position < end { keep(side, bytes, stretch.from(position)) }
+    if position < end { keep(side, bytes, chunk.from(position)) }
   }
 
-  /// Decodes the frames that stand whole in a stretch of a carried stream, which is in step and holds nothing; `place` is where the stretch
+  /// Decodes the frames that stand whole in a chunk of a carried stream, which is in step and holds nothing; `place` is where the chunk
   /// begins on the wire, whose bytes are as many. Answers how many bytes they took; what follows goes the usual way.
   mutating func decodeInPlace(
-    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch, at place: UInt64
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk, at place: UInt64
   ) -> Int {
     select(side.flow.pointee.profile)
     guard !currentPlan.pointee.framing.isDelimited else { return 0 }
-    var position = stretch.offset
-    while position < stretch.end, currentPlan.read(bytes, position, stretch.end, frame) == .frame {
-      frame.pointee.timestamp = stretch.timestamp
-      frame.pointee.number = stretch.number
-      frame.pointee.streamOffset = place &+ UInt64(truncatingIfNeeded: position &- stretch.offset)
-      guard isSound(side.flow, bytes, stretch.end) else { break }
+    var position = chunk.offset
+    while position < chunk.end, currentPlan.read(bytes, position, chunk.end, frame) == .frame {
+      frame.pointee.timestamp = chunk.timestamp
+      frame.pointee.number = chunk.number
+      frame.pointee.streamOffset = place &+ UInt64(truncatingIfNeeded: position &- chunk.offset)
+      guard isSound(side.flow, bytes, chunk.end) else { break }
       complete(side, bytes)
       position = position &+ frame.pointee.count
     }
-    return position &- stretch.offset
+    return position &- chunk.offset
   }
 
   /// Bytes behind what a direction holds, or while it is lost, or of a frame that a gap has cut.
   @inline(never)
   private mutating func consumeBehindRest(
-    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk
   ) {
     let flow = side.flow
     let half = side.half
     if half.pointee.flags.intersection([.delimited, .passing]) == .delimited {
-      consumeStretches(side, bytes, stretch)
+      consumeChunks(side, bytes, chunk)
       return
     }
     if half.pointee.flags.contains(.passing) {
-      let passed = min(stretch.count, Int(half.pointee.passOver))
+      let passed = min(chunk.count, Int(half.pointee.passOver))
       half.pointee.passOver -= UInt32(passed)
-      let isSkipped = skips(side, stretch, passed)
+      let isSkipped = skips(side, chunk, passed)
       if !isSkipped {
         ledger.pointee.strayBytes += UInt64(passed)
         tracker.rare(of: flow).pointee.strayBytes += UInt64(passed)
-        setAside(side, bytes, stretch.prefix(passed), after: stretch.count - passed)
+        setAside(side, bytes, chunk.prefix(passed), after: chunk.count - passed)
       }
       if half.pointee.passOver == 0 {
         half.pointee.flags.remove(.passing)
         if isSkipped { completeSkipped(side) }
-        closeIsland(side, at: half.pointee.offset &- UInt64(stretch.count - passed))
+        closeIsland(side, at: half.pointee.offset &- UInt64(chunk.count - passed))
       }
-      if passed < stretch.count { consume(side, bytes, stretch.from(stretch.offset + passed)) }
+      if passed < chunk.count { consume(side, bytes, chunk.from(chunk.offset + passed)) }
       return
     }
-    if half.pointee.rest == nil, goesOn(side, bytes, stretch) {
-      consume(side, bytes, stretch)
+    if half.pointee.rest == nil, goesOn(side, bytes, chunk) {
+      consume(side, bytes, chunk)
       return
     }
-    append(side, bytes, stretch)
+    append(side, bytes, chunk)
     decodeRest(side)
   }
 
@@ -225,10 +225,10 @@ extension Streams {
   /// Keeps what is left of a delivery until more comes.
   @inline(never)
   private mutating func keep(
-    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk
   ) {
     let half = side.half
-    append(side, bytes, stretch)
+    append(side, bytes, chunk)
     if half.pointee.flags.contains(.lost) {
       decodeRest(side)
     } else {
@@ -237,7 +237,7 @@ extension Streams {
   }
 
   /// Keeps the last bytes that were delivered.
-  mutating func append(_ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch) {
+  mutating func append(_ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk) {
     let half = side.half
     let rest: Ref<StreamRest>
     if let existing = half.pointee.rest {
@@ -248,7 +248,7 @@ extension Streams {
       holders.add(side, tracker.flows)
     }
     rest.pointee.append(
-      bytes, stretch, streamOffset: half.pointee.offset &- UInt64(truncatingIfNeeded: stretch.count))
+      bytes, chunk, streamOffset: half.pointee.offset &- UInt64(truncatingIfNeeded: chunk.count))
     if budget.isOverHeld { clock.wakeNow() }
   }
 
@@ -258,7 +258,7 @@ extension Streams {
     let flow = side.flow
     let half = side.half
     guard !currentPlan.pointee.framing.isDelimited else {
-      return currentPlan.pointee.framing.isGeneral ? decodeGeneral(side, isEnd: isEnd) : decodeStretches(side)
+      return currentPlan.pointee.framing.isGeneral ? decodeGeneral(side, isEnd: isEnd) : decodeChunks(side)
     }
     var found: UInt64?
     while let rest = half.pointee.rest {
@@ -281,7 +281,7 @@ extension Streams {
           if found == rest.pointee.streamOffset { drop(side, rest, 1, isFound: false) }
           continue
         }
-        if isCarried, needs.contains(.stretches) {
+        if isCarried, needs.contains(.undecoded) {
           tell(
             .frame(isCarried: true), side, at: rest.pointee.streamOffset, bytes, from: start,
             count: frame.pointee.count)
@@ -331,7 +331,7 @@ extension Streams {
 
   /// The same for a frame that stands in the scratch, because its escapes had to be taken out.
   @inline(never)
-  mutating func completeStretch(_ side: FlowSide) {
+  mutating func completeChunk(_ side: FlowSide) {
     let memory = scratch.memory
     complete(side, Bytes(RawSpan(_unsafeStart: memory.start, byteCount: memory.count)))
   }

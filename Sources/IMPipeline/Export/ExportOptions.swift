@@ -26,7 +26,7 @@ package struct ExportOptions: Sendable {
   package var isEmpty: Bool { !choosesMessages && connections.isEmpty && from == nil && to == nil }
 }
 
-/// A stretch of time that has both its ends.
+/// A chunk of time that has both its ends.
 struct ExportRange {
   let from: Timestamp, to: Timestamp
 

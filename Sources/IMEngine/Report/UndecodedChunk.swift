@@ -1,7 +1,7 @@
 /// Bytes of a stream that are no frame read where it stands: what carriers put around frames, and frames as they travel.
 ///
-/// Told with `EngineOptions.Needs.stretches`, for whoever rewrites a stream.
-package struct StreamStretch: Sendable, BitwiseCopyable {
+/// Told with `EngineOptions.Needs.undecoded`, for whoever rewrites a stream.
+package struct UndecodedChunk: Sendable, BitwiseCopyable {
   /// What they are.
   package enum Kind: Sendable, BitwiseCopyable {
     /// A PROXY header of this version; 0 for one that cannot be believed.
@@ -30,6 +30,6 @@ package struct StreamStretch: Sendable, BitwiseCopyable {
   /// Where the first of them stands in the stream.
   package var streamOffset: UInt64
 
-  /// A stretch of its parts.
+  /// A chunk of its parts.
   package init(_ kind: Kind, at streamOffset: UInt64) { (self.kind, self.streamOffset) = (kind, streamOffset) }
 }

@@ -6,18 +6,18 @@ import Testing
 
 /// Whoever rewrites a stream is told of all its bytes once: what carriers put around frames, and frames that do not stand as they
 /// are read.
-@Suite struct StretchTests {
+@Suite struct UndecodedChunkTests {
   private final class Listener: EngineSink {
     struct Told {
-      var stretch: StreamStretch
+      var chunk: UndecodedChunk
       var direction: Direction
       var bytes: [UInt8]
     }
     var told: [Told] = []
     var frames: [(direction: Direction, bytes: [UInt8])] = []
 
-    func stretch(_ stretch: StreamStretch, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan) {
-      told.append(Told(stretch: stretch, direction: direction, bytes: bytes.withUnsafeBytes { [UInt8]($0) }))
+    func undecoded(_ chunk: UndecodedChunk, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan) {
+      told.append(Told(chunk: chunk, direction: direction, bytes: bytes.withUnsafeBytes { [UInt8]($0) }))
     }
     func frame(
       _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
@@ -30,12 +30,12 @@ import Testing
 
   private static func listen(_ packets: [TimedPacket]) -> Listener {
     let listener = Listener()
-    lead(packets, Plans.usual, needs: [.frames, .stretches], into: listener)
+    lead(packets, Plans.usual, needs: [.frames, .undecoded], into: listener)
     return listener
   }
 
-  /// Whether a stretch stands on the wire, not in what a carrier's frames carry.
-  private static func isOnWire(_ kind: StreamStretch.Kind) -> Bool {
+  /// Whether a chunk stands on the wire, not in what a carrier's frames carry.
+  private static func isOnWire(_ kind: UndecodedChunk.Kind) -> Bool {
     switch kind {
     case .frame(let isCarried): !isCarried
     case .packedEnd: false
@@ -47,8 +47,8 @@ import Testing
   private static func expectStream(_ told: [Listener.Told], _ stream: [UInt8], _ comment: Comment) {
     var place = 0
     var found: [UInt8] = []
-    for part in told.sorted(by: { $0.stretch.streamOffset < $1.stretch.streamOffset }) {
-      #expect(Int(part.stretch.streamOffset) == place, comment)
+    for part in told.sorted(by: { $0.chunk.streamOffset < $1.chunk.streamOffset }) {
+      #expect(Int(part.chunk.streamOffset) == place, comment)
       place += part.bytes.count
       found += part.bytes
     }
@@ -77,9 +77,9 @@ import Testing
     for direction in [Direction.clientToServer, .serverToClient] {
       let told = heard.told.filter { $0.direction == direction }
       let wire = steps.filter { $0.direction == direction }.flatMap(\.bytes)
-      Self.expectStream(told.filter { Self.isOnWire($0.stretch.kind) }, wire, "\(direction), on the wire")
+      Self.expectStream(told.filter { Self.isOnWire($0.chunk.kind) }, wire, "\(direction), on the wire")
       let inner = steps.filter { $0.direction == direction }.flatMap { $0.frames.flatMap { $0 } }
-      let frames = told.filter { if case .frame(true) = $0.stretch.kind { true } else { false } }
+      let frames = told.filter { if case .frame(true) = $0.chunk.kind { true } else { false } }
       Self.expectStream(frames, inner, "\(direction), carried")
       #expect(frames.map(\.bytes) == heard.frames.filter { $0.direction == direction }.map(\.bytes))
     }
