@@ -33,19 +33,21 @@ import Testing
     store.take(back: &rest)
   }
 
-  /// A coast whose turn comes while it is taken out has its turn again when it is back.
+  /// A record of gaps whose turn comes while it is taken out has its turn again when it is back.
   @Test func turnsAreKept() throws {
-    var table = IslandTable(budget: MemoryBudget(limit: 64 << 20))
-    func coast(_ flow: UInt32, _ table: inout IslandTable) -> IslandTable.CoastPointer {
-      let coast = table.newCoast(flow: flow, side: 0)
-      coast.pointee.islands = [Island(start: 0, end: 10, isKnown: true)]
-      return coast
+    var table = GapRegionTable(budget: MemoryBudget(limit: 64 << 20))
+    func directionGaps(_ flow: UInt32, _ table: inout GapRegionTable) -> GapRegionTable.DirectionGapsPointer {
+      let directionGaps = table.newDirectionGaps(flow: flow, side: 0)
+      directionGaps.pointee.gapRegions = [GapRegion(start: 0, end: 10, isKnown: true)]
+      return directionGaps
     }
-    let one = coast(1, &table)
+    let one = directionGaps(1, &table)
     let first = table.put(one)
-    let two = coast(2, &table)
+    let two = directionGaps(2, &table)
     _ = table.put(two)
-    #expect(table.coast(at: first, flow: 2, side: 0) == nil && table.coast(at: first, flow: 1, side: 1) == nil)
+    #expect(
+      table.directionGaps(at: first, flow: 2, side: 0) == nil && table.directionGaps(at: first, flow: 1, side: 1) == nil
+    )
     let taken = table.take(first, flow: 1, side: 0)
     #expect(taken == one && table.take(first, flow: 1, side: 0) == nil)
     let second = table.takeAny()
@@ -54,9 +56,9 @@ import Testing
     let again = table.put(try #require(taken))
     let last = table.takeAny()
     #expect(again == first && last?.pointee.flow == 1)
-    for coast in [second, last] {
-      coast?.pointee.islands = []
-      if let coast { _ = table.put(coast) }
+    for directionGaps in [second, last] {
+      directionGaps?.pointee.gapRegions = []
+      if let directionGaps { _ = table.put(directionGaps) }
     }
   }
 }

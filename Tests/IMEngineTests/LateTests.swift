@@ -119,7 +119,7 @@ import Testing
     let run = Run(packets)
     run.expectLedgerAddsUp()
     #expect(run.gaps.count == 1_500)
-    #expect(run.frames.count == 3_000 + IslandTable.maximumSides)
+    #expect(run.frames.count == 3_000 + GapRegionTable.maximumSides)
   }
 
   /// A talk with some segments taken out of their places and put behind, 200 ms after the last of

@@ -16,8 +16,8 @@ extension Carriers {
     guard replay == nil, side.flow.pointee.profile.isPlan, let record = streams.carrier(of: side.flow) else { return }
     let end = Int(truncatingIfNeeded: half.pointee.offset)
     if let late = record.pointee.late[side.number], let open = late.pointee.open {
-      if gap.reason != .snaplen, end - late.pointee.all[open].island.start <= GapReplay.mostBytes {
-        late.pointee.all[open].island.end = end
+      if gap.reason != .snaplen, end - late.pointee.all[open].gapRegion.start <= GapReplay.mostBytes {
+        late.pointee.all[open].gapRegion.end = end
       } else {
         finishLate(side, open)
       }
@@ -25,7 +25,7 @@ extension Carriers {
     }
     guard gap.reason != .snaplen, gap.byteCount <= GapReplay.mostBytes, isInStep(side, record) else { return }
     var region = GapReplay(
-      island: Island(start: end - gap.byteCount, end: end, isKnown: true), half: half.pointee)
+      gapRegion: GapRegion(start: end - gap.byteCount, end: end, isKnown: true), half: half.pointee)
     region.half.queue = nil
     region.half.rest = copy(half.pointee.rest)
     if let tls = record.pointee.tls {
@@ -95,9 +95,9 @@ extension Carriers {
   {
     guard let open = late.pointee.open else { return }
     let end = Int(truncatingIfNeeded: side.half.pointee.offset)
-    guard end - late.pointee.all[open].island.start <= GapReplay.mostBytes else { return finishLate(side, open) }
-    late.pointee.all[open].island.end = end
-    let added = late.pointee.all[open].island.fill(at: end - chunk.count, bytes, chunk)
+    guard end - late.pointee.all[open].gapRegion.start <= GapReplay.mostBytes else { return finishLate(side, open) }
+    late.pointee.all[open].gapRegion.end = end
+    let added = late.pointee.all[open].gapRegion.fill(at: end - chunk.count, bytes, chunk)
     late.pointee.all[open].accounted += added
     budget.held += added
     if budget.isOverHeld { clock.wakeNow() }
@@ -118,12 +118,12 @@ extension Carriers {
     var filled = 0
     var i = 0
     while i < late.pointee.all.count {
-      let island = late.pointee.all[i].island
-      guard island.start < place + chunk.count, place < island.end else {
+      let gapRegion = late.pointee.all[i].gapRegion
+      guard gapRegion.start < place + chunk.count, place < gapRegion.end else {
         i += 1
         continue
       }
-      let added = late.pointee.all[i].island.fill(at: place, bytes, chunk)
+      let added = late.pointee.all[i].gapRegion.fill(at: place, bytes, chunk)
       filled += added
       guard added > 0 else {
         i += 1
@@ -191,9 +191,9 @@ extension Carriers {
   private mutating func readLate(_ side: FlowSide, _ late: Ref<GapReplays>, _ i: Int, isFinal: Bool) -> Bool {
     guard side.flow.pointee.profile.isPlan else { return false }
     var region = late.pointee.all[i]
-    guard isFinal || region.island.pieces.first?.start == region.island.start else { return false }
+    guard isFinal || region.gapRegion.pieces.first?.start == region.gapRegion.start else { return false }
     // What it holds is here alone.
-    late.pointee.all[i].island.pieces = []
+    late.pointee.all[i].gapRegion.pieces = []
     let half = side.half
     let main = half.pointee
     let note = streams.journals.note(side)
@@ -204,13 +204,13 @@ extension Carriers {
     let own = figuresOfStray(side.flow)
     note.pointee.skipped = 0
     replay = Replay(limit: region.limit, records: region.records, frames: region.frames)
-    streams.isInIsland = true
+    streams.isInGapRegion = true
     exchange(side, &region)
     half.pointee.queue = nil
-    half.pointee.offset = UInt64(truncatingIfNeeded: region.island.start)
+    half.pointee.offset = UInt64(truncatingIfNeeded: region.gapRegion.start)
     streams.select(side.flow.pointee.profile)
     feed(side, &region, isFinal: isFinal)
-    let place = region.island.start
+    let place = region.gapRegion.start
     // Where nothing is missing any more in front of a direction that has not found a frame, it goes on from here.
     let offset = main.offset
     let rejoins =
@@ -229,7 +229,7 @@ extension Carriers {
       half.pointee.queue = main.queue
       half.pointee.offset = main.offset
     }
-    streams.isInIsland = false
+    streams.isInGapRegion = false
     replay = nil
     note.pointee.skipped = rejoins ? 0 : skipped
     let read = Int(ledger.pointee.decodedBytes &- decoded) + Int(ledger.pointee.damagedBytes &- damaged)
@@ -267,13 +267,13 @@ extension Carriers {
   /// Hands the bytes of a region to the readers, as far as nothing is missing.
   private mutating func feed(_ side: FlowSide, _ region: inout GapReplay, isFinal: Bool) {
     var buffer = RawBuffer()
-    var pieces = region.island.pieces[...]
+    var pieces = region.gapRegion.pieces[...]
     // The bytes of WebSocket frames stand on the wire; those in records are cut where they are decrypted.
     let end = region.way == nil ? Int(truncatingIfNeeded: min(region.limit, UInt64(Int.max))) : Int.max
-    while let piece = pieces.first, region.island.start < end, UInt64(region.island.start) < region.limit {
-      if piece.start > region.island.start {
+    while let piece = pieces.first, region.gapRegion.start < end, UInt64(region.gapRegion.start) < region.limit {
+      if piece.start > region.gapRegion.start {
         guard isFinal else { break }
-        let missing = piece.start - region.island.start
+        let missing = piece.start - region.gapRegion.start
         side.half.pointee.offset &+= UInt64(missing)
         loseAgain(side, Gap(byteCount: missing, reason: .unseen))
       }
@@ -295,9 +295,9 @@ extension Carriers {
           carry(side, bytes, part, at: side.half.pointee.offset &- UInt64(part.count))
         }
       }
-      region.island.start = piece.end
+      region.gapRegion.start = piece.end
     }
-    region.island.pieces = [IslandPiece](pieces)
+    region.gapRegion.pieces = [GapChunk](pieces)
   }
 
   private mutating func loseAgain(_ side: FlowSide, _ gap: Gap) {

@@ -31,7 +31,7 @@ extension Carriers {
   /// Makes both directions carried ones. Where one has its beginning, HTTP stands there; else its frames are looked for.
   private mutating func beginCarrying(_ flow: Ref<Flow>, _ index: UInt32) {
     let record = carrierRecord(flow)
-    streams.closeIslands(flow)
+    streams.closeGapRegions(flow)
     for side in flow.sides {
       let half = side.half
       budget.take(.connections, WebSocketReader.cost)

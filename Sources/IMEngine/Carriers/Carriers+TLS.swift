@@ -118,7 +118,7 @@ extension Carriers {
     guard let secrets else { return }
     let flow = side.flow
     let record = carrierRecord(flow)
-    streams.closeIslands(flow)
+    streams.closeGapRegions(flow)
     budget.take(.connections, TLSReader.cost)
     let client = Int(flow.pointee.client)
     let tls = Ref.make(

@@ -391,8 +391,8 @@ extension Connections {
       carriers.abandonRest(side)
     }
     if flow.pointee.profile == .unknown { flow.pointee.profile = .none }
-    for side in flow.sides { streams.closeIsland(side, at: side.half.pointee.offset) }
-    streams.flushIslands(flow)
+    for side in flow.sides { streams.closeGapRegion(side, at: side.half.pointee.offset) }
+    streams.flushGapRegions(flow)
     streams.trackRecords()
   }
 

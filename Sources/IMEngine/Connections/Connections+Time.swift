@@ -173,7 +173,7 @@ extension Connections {
 
   /// Gives the place of a flow back, and those of what was counted for it. It is over, reported, and flushed.
   mutating func discard(_ index: UInt32, _ flow: Ref<Flow>) {
-    streams.closeIslands(flow)
+    streams.closeGapRegions(flow)
     streams.trackRecords()
     streams.forgetCount(flow)
     streams.roles.stopWaiting(for: flow.pointee.serial)
@@ -210,7 +210,7 @@ extension Connections {
         carriers.flushLate(flow, isEnd: true)
       }
     }
-    streams.closeIslands()
+    streams.closeGapRegions()
     streams.trackRecords()
     tracker.settleExpired(clock.now, isEnd: true)
     let count = UInt32(truncatingIfNeeded: reassembler.flows.pool.count)

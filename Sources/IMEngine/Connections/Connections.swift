@@ -262,8 +262,8 @@ struct Connections: ~Copyable {
     }
     if side.half.pointee.flags.contains(.carried) {
       reassembler.countLate(side, segment, carriers.fillLate(side, segment, bytes))
-    } else if !streams.islands.isEmpty {
-      reassembler.countLate(side, segment, streams.fillIslands(segment, side, bytes))
+    } else if !streams.gapRegions.isEmpty {
+      reassembler.countLate(side, segment, streams.fillGapRegions(segment, side, bytes))
     }
   }
 

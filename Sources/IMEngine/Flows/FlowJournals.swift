@@ -70,7 +70,7 @@ struct SegmentJournal: BitwiseCopyable {
   var blocks: InlineArray<4, (UInt32, UInt32)> = InlineArray(repeating: (0, 0))
   var blockCount: UInt32 = 0
   /// The place of its chunks around gaps in the table of them; `.max` where it has none.
-  var coast = UInt32.max
+  var directionGaps = UInt32.max
   /// Bytes passed over since the last frame, of which nothing has been told yet.
   var skipped: UInt64 = 0
 

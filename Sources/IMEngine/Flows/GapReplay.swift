@@ -7,8 +7,8 @@ import IMWire
 /// It holds the state of all readers of the direction as it was before the gap, and the bytes that followed the gap. Bytes that arrive
 /// late are read with that state, and what they lack of their neighbours is here.
 struct GapReplay {
-  /// The bytes, with offsets of TCP's stream. Those before `island.start` were read.
-  var island: Island
+  /// The bytes, with offsets of TCP's stream. Those before `gapRegion.start` were read.
+  var gapRegion: GapRegion
   /// The direction before the gap; of it `flags`, `passOver` and `rest`, a copy, are used.
   var half: Half
   /// The state of TLS records, and what was held of them, copied.

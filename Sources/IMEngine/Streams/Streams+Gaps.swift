@@ -28,19 +28,19 @@ extension Streams {
         // The frame with the hole is not counted, though its type may be.
         loseCount(side)
         half.pointee.passOver = UInt32(left)
-        if left > 0 { half.pointee.flags.insert(.passing) } else { closeIsland(side, at: half.pointee.offset) }
+        if left > 0 { half.pointee.flags.insert(.passing) } else { closeGapRegion(side, at: half.pointee.offset) }
         return true
       }
     } else if half.pointee.flags.contains(.passing) {
       // The same frame, cut again.
       let left = Int(half.pointee.passOver) - gap.byteCount
       let isSkipping = isSkipping(side)
-      if !isSkipping { openIsland(side, gap) }
+      if !isSkipping { openGapRegion(side, gap) }
       half.pointee.passOver = UInt32(max(0, left))
       if left <= 0 { half.pointee.flags.remove(.passing) }
       // What its header says is all that was wanted of it.
       if left <= 0, isSkipping { completeSkipped(side) }
-      if left == 0 { closeIsland(side, at: half.pointee.offset) }
+      if left == 0 { closeGapRegion(side, at: half.pointee.offset) }
       if left < 0 { half.pointee.flags.insert(.lost) }
       return true
     }
@@ -112,14 +112,14 @@ extension Streams {
     let half = side.half
     if isSkipping(side) { cutSkipped(side) }
     guard half.pointee.rest != nil else {
-      if let gap { openIsland(side, gap) }
+      if let gap { openGapRegion(side, gap) }
       return
     }
     if flow.pointee.profile.isPlan {
       select(flow.pointee.profile)
       decodeRest(side, isEnd: true)
     }
-    if let gap { openIsland(side, gap) }
+    if let gap { openGapRegion(side, gap) }
     guard let rest = half.pointee.rest else { return }
     let count = wireCount(side, rest, rest.pointee.count)
     if !flow.pointee.profile.isPlan {

@@ -89,7 +89,7 @@ extension Streams {
 
   /// A carried direction has found the protocol's next frame after a gap, at `offset` of what it holds.
   mutating func noteFound(_ side: FlowSide, _ offset: UInt64) {
-    guard !isInIsland, let late = carrier(of: side.flow)?.pointee.late[side.number] else { return }
+    guard !isInGapRegion, let late = carrier(of: side.flow)?.pointee.late[side.number] else { return }
     late.pointee.close(at: reader(side)?.pointee.offsets.wireFloor(offset) ?? wireOffset(side, offset))
   }
 

@@ -27,7 +27,7 @@ extension Streams {
   /// where there is none. The frame in hand then wants as many bytes as are waited for.
   @inline(never)
   mutating func oversize(_ side: FlowSide, _ bytes: borrowing Bytes, _ position: Int, _ end: Int) -> Int? {
-    guard !isInIsland, !side.half.pointee.flags.contains(.carried), skipped.count < Self.mostSkipped,
+    guard !isInGapRegion, !side.half.pointee.flags.contains(.carried), skipped.count < Self.mostSkipped,
       currentPlan.readOversized(bytes, position, end, frame)
     else { return nil }
     var probe = frame.pointee

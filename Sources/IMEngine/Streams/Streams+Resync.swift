@@ -57,7 +57,7 @@ extension Streams {
     else { return false }
     let offset = half.pointee.offset &- UInt64(truncatingIfNeeded: chunk.count)
     half.pointee.flags.remove(.lost)
-    closeIsland(side, at: offset)
+    closeGapRegion(side, at: offset)
     tellFound(side, offset, chunk.timestamp)
     return true
   }
@@ -91,7 +91,7 @@ extension Streams {
     let at = rest.pointee.count > 0 ? rest.pointee.mark(at: rest.pointee.start).timestamp : clock.moment
     if count > 0 { setAside(side, rest, count) }
     if isFound {
-      closeIsland(side, at: offset &+ UInt64(count))
+      closeGapRegion(side, at: offset &+ UInt64(count))
       if isCarried { noteFound(side, offset &+ UInt64(count)) }
     }
     rest.pointee.consume(count)

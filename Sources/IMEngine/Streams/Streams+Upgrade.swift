@@ -8,7 +8,7 @@ extension Streams {
   @inline(never)
   mutating func upgrades(_ side: FlowSide, _ bytes: borrowing Bytes, _ position: Int, _ end: Int) -> Bool {
     let flow = side.flow
-    guard readsTLS, position < end, bytes.u8(position) == 0x16, !needs.contains(.undecoded), !isInIsland,
+    guard readsTLS, position < end, bytes.u8(position) == 0x16, !needs.contains(.undecoded), !isInGapRegion,
       !side.half.pointee.flags.contains(.carried),
       side.number == Int(flow.pointee.client) || !flow.pointee.clientIsCertain,
       bytes.span.withUnsafeBytes({

@@ -39,12 +39,12 @@ struct Streams: ~Copyable {
   let rests: RestStore
   /// Frames that are passed over by their length, by the serial number and the side of their connection.
   var skipped: [UInt64: SkippedFrame] = [:]
-  /// Whether what is decoded is in an island.
-  var isInIsland = false
+  /// Whether what is decoded is in a gap region.
+  var isInGapRegion = false
   /// Whether TLS records are read: the run has a key log.
   var readsTLS = false
   /// Gaps that late segments may still fill.
-  var islands: IslandTable
+  var gapRegions: GapRegionTable
   /// Who is the client of connections whose beginning was not captured.
   var roles = RoleTable()
   /// Ports beyond the profiles' own on which they are expected.
@@ -90,7 +90,7 @@ struct Streams: ~Copyable {
     bodies = BodyReader(
       tlvLimit: options.tlvLimit, inflateLimit: options.inflateLimit, inflateRatio: options.inflateRatio)
     rests = RestStore(budget: shared.budget)
-    islands = IslandTable(budget: shared.budget)
+    gapRegions = GapRegionTable(budget: shared.budget)
     ports = Set(options.ports)
     sinkCost = options.sinkCost.connection
     servers = ServerTable(budget: shared.budget, cost: options.sinkCost.server)
@@ -203,7 +203,7 @@ extension Streams {
       if half.pointee.passOver == 0 {
         half.pointee.flags.remove(.passing)
         if isSkipped { completeSkipped(side) }
-        closeIsland(side, at: half.pointee.offset &- UInt64(chunk.count - passed))
+        closeGapRegion(side, at: half.pointee.offset &- UInt64(chunk.count - passed))
       }
       if passed < chunk.count { consume(side, bytes, chunk.from(chunk.offset + passed)) }
       return

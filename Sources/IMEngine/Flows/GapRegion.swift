@@ -1,7 +1,7 @@
 import IMWire
 
 /// Bytes of a stream that stand next to each other and belong to no frame yet.
-struct IslandPiece {
+struct GapChunk {
   /// One delivery: it begins at `start`, and whatever stands in it was not complete before `timestamp`.
   struct Mark {
     var start: Int
@@ -20,7 +20,7 @@ struct IslandPiece {
   var end: Int { start + bytes.count }
 
   /// Appends what follows. What it completes is no older than what stands in front of it.
-  mutating func append(_ next: IslandPiece) {
+  mutating func append(_ next: GapChunk) {
     bytes += next.bytes
     for mark in next.marks { append(mark) }
   }
@@ -35,8 +35,8 @@ struct IslandPiece {
   }
 
   /// The part from `place` on, which lies in `start...end`; this keeps the part before it.
-  mutating func cut(at place: Int) -> IslandPiece {
-    var back = IslandPiece(start: place, bytes: [UInt8](bytes[(place - start)...]), marks: [])
+  mutating func cut(at place: Int) -> GapChunk {
+    var back = GapChunk(start: place, bytes: [UInt8](bytes[(place - start)...]), marks: [])
     bytes.removeSubrange((place - start)...)
     let first = marks.lastIndex { $0.start <= place } ?? 0
     back.marks = [Mark](marks[first...])
@@ -49,7 +49,7 @@ struct IslandPiece {
 /// A chunk of a stream in which frames are missing: from behind the last frame before a gap to the next frame known.
 ///
 /// It holds the bytes that came of it, so that what comes late can be joined to what stands around it.
-struct Island {
+struct GapRegion {
   /// Offsets in the stream of the first byte and of the one behind the last.
   var start: Int
   var end: Int
@@ -60,9 +60,9 @@ struct Island {
   /// How many bytes there were when they were last searched for a frame.
   var searched = 0
   /// What came of it, in order; between two pieces there may be a hole.
-  var pieces: [IslandPiece] = []
+  var pieces: [GapChunk] = []
 
-  /// An island has at most so many pieces; what would make more is not kept.
+  /// A gap region has at most so many pieces; what would make more is not kept.
   static var maximumPieces: Int { 64 }
 
   /// Bytes held.
@@ -85,13 +85,13 @@ struct Island {
       let stop = i < pieces.count ? min(last, pieces[i].start) : last
       let first = chunk.offset + position - place
       let new = bytes.span.withUnsafeBytes { [UInt8]($0[first..<first + stop - position]) }
-      let mark = IslandPiece.Mark(
+      let mark = GapChunk.Mark(
         start: position, timestamp: chunk.timestamp, number: chunk.number, acknowledged: chunk.acknowledged)
       if i > 0, pieces[i - 1].end == position {
         pieces[i - 1].bytes += new
         pieces[i - 1].append(mark)
       } else if pieces.count < Self.maximumPieces {
-        pieces.insert(IslandPiece(start: position, bytes: new, marks: [mark]), at: i)
+        pieces.insert(GapChunk(start: position, bytes: new, marks: [mark]), at: i)
         i += 1
       } else {
         break
@@ -118,7 +118,7 @@ struct Island {
   /// Joins pieces that touch.
   mutating func join() {
     guard pieces.count > 1 else { return }
-    var joined: [IslandPiece] = []
+    var joined: [GapChunk] = []
     for piece in pieces {
       if let last = joined.last, last.end == piece.start {
         joined[joined.count - 1].append(piece)
@@ -130,11 +130,11 @@ struct Island {
   }
 
   /// The part from `place` on, where a frame begins; this keeps the part before it.
-  mutating func cut(at place: Int) -> Island {
-    var back = Island(start: place, end: end, isKnown: true)
+  mutating func cut(at place: Int) -> GapRegion {
+    var back = GapRegion(start: place, end: end, isKnown: true)
     end = place
     if let i = pieces.firstIndex(where: { $0.end > place }) {
-      back.pieces = [IslandPiece](pieces[i...])
+      back.pieces = [GapChunk](pieces[i...])
       pieces.removeSubrange(i...)
       if back.pieces[0].start < place {
         var front = back.pieces[0]
