@@ -135,19 +135,19 @@ final class Alerts: Companion {
     let isLost = !isDelivered || evidence?.hasFailed == true
     let status = isLost ? max(status, .ioError) : status
     guard !run.report.isQuiet else { return status }
-    complain("\(count(figures.fired, "alert")) fired, \(figures.resolved) resolved")
+    logError("\(count(figures.fired, "alert")) fired, \(figures.resolved) resolved")
     if figures.held > 0 {
-      complain(
+      logError(
         "\(count(figures.held, "alert")) held, because of what the capture lacks: whether they are true is not known")
     }
     if let refused = evidence?.refused, refused > 0 {
-      complain(
+      logError(
         "\(count(UInt64(refused), "alert")) without evidence: captures in the folder have reached --evidence-max; move some away"
       )
     }
-    if figures.suppressed > 0 { complain("\(count(figures.suppressed, "alert")) not told: a rule tells 100 a minute") }
+    if figures.suppressed > 0 { logError("\(count(figures.suppressed, "alert")) not told: a rule tells 100 a minute") }
     if figures.refused + figures.evicted > 0 {
-      complain(
+      logError(
         "a limit is reached: rules kept no state of \(figures.refused) samples and forgot \(figures.evicted) states")
     }
     return status

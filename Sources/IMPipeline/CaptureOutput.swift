@@ -210,7 +210,7 @@ final class CaptureOutput {
   func abandon() { writer = nil }
 
   private func stay(_ reason: String) {
-    complain("\(folderName)\(name): cannot be opened again: \(reason); writing goes on in the file that had this name")
+    logError("\(folderName)\(name): cannot be opened again: \(reason); writing goes on in the file that had this name")
   }
 
   /// Ends the period that is open, unless `time` lies in it by the clock, which may have been set back an hour.

@@ -187,7 +187,7 @@ package func listDevices() -> ExitStatus {
       out.literal("\n")
     }
   } catch {
-    complain(error.description)
+    logError(error.description)
     return ExitStatus(error)
   }
   return printText(out.text)

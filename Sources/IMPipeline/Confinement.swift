@@ -192,7 +192,7 @@ struct Confinement {
   }
 
   private func note(_ text: String, _ number: Int32) {
-    if isVerbose { complain("\(text): \(systemText(number))") }
+    if isVerbose { logError("\(text): \(systemText(number))") }
   }
 }
 

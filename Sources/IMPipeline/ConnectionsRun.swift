@@ -177,7 +177,7 @@ func printConnections(
   if options.form == .text { printer.write(sink.totals, shown: sink.shown, all: sink.all) }
   printer.end()
   if sink.leftOut > 0 {
-    complain(
+    logError(
       "a limit (--mem) is reached: the last \(count(sink.leftOut, "connection")) of the list left out; the totals count them"
     )
   }

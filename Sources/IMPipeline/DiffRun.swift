@@ -62,10 +62,10 @@ package func runDiff(
   output.drain(&out)
   if let error = output.error {
     if error.isBrokenPipe { return .success }
-    complain(error.description)
+    logError(error.description)
     return .ioError
   }
-  for line in ComparisonWriter.failures(failed, in: all) { complain(line) }
+  for line in ComparisonWriter.failures(failed, in: all) { logError(line) }
   if !failed.isEmpty, status == .success { status = .fired }
   return status
 }

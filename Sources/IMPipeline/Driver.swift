@@ -38,7 +38,7 @@ final class Driver {
   /// Whether `open` has opened the interface already.
   private var isOpen = false
   /// Told what happens to an interface, in a line.
-  var tell: (String) -> Void = { complain($0) }
+  var tell: (String) -> Void = { logError($0) }
   /// Whether, while a live line is quiet, the wall clock decides what time alone decides, beside what companions want.
   var usesClock = false
   /// Whether a companion has ended the run.
@@ -130,7 +130,7 @@ final class Driver {
       } catch {
         guard input.waitsForInterface, error.code == .noDevice else { throw error }
       }
-      if !isWaiting { complain("\(interface): there is no such interface; waiting for it") }
+      if !isWaiting { logError("\(interface): there is no such interface; waiting for it") }
       isWaiting = true
       _ = poll(nil, 0, 200)
       if stopping.stop.isStopped { return nil }

@@ -200,7 +200,7 @@ final class Documents: Companion {
   func conclude(_ status: ExitStatus) -> ExitStatus {
     let losses = losses
     guard losses.failed > 0 else { return status }
-    complain("\(count(losses.dropped, "document")) could not be written")
+    logError("\(count(losses.dropped, "document")) could not be written")
     return max(status, .ioError)
   }
 
@@ -247,7 +247,7 @@ func printDocuments(_ run: Run, _ output: Output, choices: RunChoices) throws(Us
   let status = run.conclude(driver, errors, output)
   // Whoever reads documents keeps them. One that is gone has lost some, other than one who reads lines.
   guard let error = output.error, error.isBrokenPipe else { return status }
-  complain("\(error.description): documents are lost")
+  logError("\(error.description): documents are lost")
   return max(status, .ioError)
 }
 

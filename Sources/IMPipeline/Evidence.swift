@@ -145,7 +145,7 @@ final class Evidence {
       try copy(evidence)
     } catch {
       hasFailed = true
-      complain("--evidence: \(error.description); no more is written")
+      logError("--evidence: \(error.description); no more is written")
     }
   }
 
@@ -183,7 +183,7 @@ final class Evidence {
     }
     try writer?.close()
     if hasForgotten, !evidence.connections.isEmpty {
-      complain("\(evidence.name): packets from before the last \(Self.capacity >> 20) MiB are not in it")
+      logError("\(evidence.name): packets from before the last \(Self.capacity >> 20) MiB are not in it")
     }
   }
 

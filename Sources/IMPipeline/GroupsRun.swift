@@ -39,7 +39,7 @@ package func runGroups(
   ).write(book, to: &out) { output.drain(&$0) }
   output.drain(&out)
   if let others = book.others, !report.isQuiet {
-    complain(
+    logError(
       "more than \(count(UInt64(book.groups.count), grouping.rawValue)); "
         + "\(count(others.exchanges, "exchange")) of the rest are counted as others")
   }

@@ -14,7 +14,7 @@ package func readHashKey(_ path: String) throws(UsageError) -> IdentityHash {
   guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw failure("is no regular file") }
   if status.st_mode & (S_IRGRP | S_IROTH) != 0 {
     let others = status.st_mode & S_IROTH != 0 ? "everybody" : "its group"
-    complain("--hash-key-file \(path): \(others) may read it; chmod 600 keeps the key")
+    logError("--hash-key-file \(path): \(others) may read it; chmod 600 keeps the key")
   }
   var bytes = [UInt8](repeating: 0, count: 4_097)
   var count = 0

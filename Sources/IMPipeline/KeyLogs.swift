@@ -56,10 +56,10 @@ final class KeyLogs: @unchecked Sendable {
     var paths = decode.keyLogs
     if paths.isEmpty, let path = imdump_secure_getenv("SSLKEYLOGFILE").map({ String(cString: $0) }), !path.isEmpty {
       if access(path, R_OK) == 0 {
-        if !isQuiet { complain("\(path): TLS secrets are read from there, as SSLKEYLOGFILE says") }
+        if !isQuiet { logError("\(path): TLS secrets are read from there, as SSLKEYLOGFILE says") }
         paths = [path]
       } else if !isQuiet {
-        complain("\(path): \(systemText(errno)); SSLKEYLOGFILE names it, and no TLS secrets are read")
+        logError("\(path): \(systemText(errno)); SSLKEYLOGFILE names it, and no TLS secrets are read")
       }
     }
     guard !paths.isEmpty || input.files.contains(where: isPcapng) else {
@@ -71,7 +71,7 @@ final class KeyLogs: @unchecked Sendable {
     let isFollowed = input.interface != nil || input.readOnce != nil
     let logs = try KeyLogs(paths, isFollowed: isFollowed, copies: decode.writesSecrets, limit: decode.memory / 4)
     if !paths.isEmpty, !isFollowed, !isQuiet, logs.table.count == 0 {
-      complain("--keylog: there are no TLS secrets in \(paths.joined(separator: ", "))")
+      logError("--keylog: there are no TLS secrets in \(paths.joined(separator: ", "))")
     }
     return logs
   }

@@ -39,7 +39,7 @@ final class LiveWatch {
 
   private func report(_ driver: Driver) {
     guard let total = driver.statistics.droppedByKernel, total > dropped else { return }
-    complain(
+    logError(
       "\(count(total - dropped, "packet")) dropped by kernel in the last \(Int(Self.interval)) s; a larger buffer (-B) may help"
     )
     dropped = total

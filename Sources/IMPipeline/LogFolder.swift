@@ -216,7 +216,7 @@ final class LogFolder {
   /// Counts a failure, and tells the first one.
   private func fail(_ name: String, _ reason: String) {
     losses.failed += 1
-    if !hasComplained { complain("\(options.folder)/\(name): \(reason); documents are lost until there is room") }
+    if !hasComplained { logError("\(options.folder)/\(name): \(reason); documents are lost until there is room") }
     hasComplained = true
   }
 }

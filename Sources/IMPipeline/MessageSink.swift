@@ -129,9 +129,9 @@ final class MessageSink: EngineSink {
     tellDecided()
     guard store.leftOut > 0 else { return }
     guard search == nil else {
-      return complain("there was no room for the texts of \(count(store.leftOut, "message")): they are not searched")
+      return logError("there was no room for the texts of \(count(store.leftOut, "message")): they are not searched")
     }
-    complain("-Y could not look into \(count(store.leftOut, "message")), for whose bodies or fields there was no room")
+    logError("-Y could not look into \(count(store.leftOut, "message")), for whose bodies or fields there was no room")
   }
 
   private func tell(_ record: MessageRecord, _ exchange: Exchange) {

@@ -92,7 +92,7 @@ let programName: String = {
 
 /// Writes a line to standard error, and the lines of `quote` beneath it. Whatever names and files are quoted in them, they
 /// command no terminal, and a line feed begins no line.
-package func complain(_ text: String, quote: [String] = []) {
+package func logError(_ text: String, quote: [String] = []) {
   var line = ByteWriter(capacity: 256)
   line.text(programName)
   line.literal(": ")

@@ -100,7 +100,7 @@ func printPeriods(_ run: Run, _ output: Output, per length: PeriodLength, isJSON
   write(before: .max)
   if let others = sink.series.others {
     writer.write(others: others, to: &out)
-    complain(
+    logError(
       "more than \(grouped(UInt64(PeriodSeries.maximumCount))) periods: the rest is counted together; give a longer --per"
     )
   }

@@ -59,7 +59,7 @@ package func exportProfile(
   guard let path else { return finish(Output.standard(), &out) }
   let descriptor: Int32
   do throws(CaptureError) { descriptor = try OutputFile.open(path, mode: 0o666) } catch {
-    complain(error.description)
+    logError(error.description)
     return .ioError
   }
   defer { close(descriptor) }
@@ -91,6 +91,6 @@ private func finish(_ output: Output, _ out: inout ByteWriter) -> ExitStatus {
   output.drain(&out)
   guard let error = output.error else { return .success }
   if error.isBrokenPipe { return .success }
-  complain(error.description)
+  logError(error.description)
   return .ioError
 }

@@ -27,18 +27,18 @@ package func guessProfile(
   guard status != .usage, collector.packets > 0 || status == .success else { return status }
   var picker = SamplePicker(collector.finish(), port: port)
   guard let samples = picker.samples() else {
-    complain(picker.complaint)
+    logError(picker.complaint)
     return max(status, .failure)
   }
   guard let guess = GuessedProtocol(samples.streams, seconds: samples.seconds) else {
-    complain(
+    logError(
       "port \(samples.port): in \(count(UInt64(samples.byteCount), "byte")) of \(count(UInt64(samples.connections), "connection")) no length, delimiter or line ends frames as segments do"
         + (samples.byteCount < 512
           ? ": there is too little of it" : ": it is encrypted, compressed, or framed otherwise"))
     return max(status, .failure)
   }
   if let refusal = ProfileSkeleton.refusal(guess) {
-    complain("port \(samples.port): \(refusal)")
+    logError("port \(samples.port): \(refusal)")
     return max(status, .failure)
   }
   var best: (page: String, outcome: ProfileSkeleton.Outcome)?
@@ -54,7 +54,7 @@ package func guessProfile(
       best = (page(outcome), outcome)
     } catch {
       // A page that does not compile is ours to mend, and of no use to anybody.
-      complain("the skeleton is no profile, which is a bug of imdump: \(error.description)")
+      logError("the skeleton is no profile, which is a bug of imdump: \(error.description)")
       return .failure
     }
   }
@@ -65,14 +65,14 @@ package func guessProfile(
   output.drain(&out)
   if let error = output.error {
     if error.isBrokenPipe { return .success }
-    complain(error.description)
+    logError(error.description)
     return .ioError
   }
   if stopping.stop.isStopped {
-    complain("interrupted: the skeleton is of what was read until then")
+    logError("interrupted: the skeleton is of what was read until then")
     return max(status, .interrupted)
   }
-  if best.outcome.frames == 0 { complain("nothing of the capture is decoded with this skeleton: see its comments") }
+  if best.outcome.frames == 0 { logError("nothing of the capture is decoded with this skeleton: see its comments") }
   return max(status, best.outcome.frames == 0 ? .failure : .success)
 }
 

@@ -50,10 +50,10 @@ final class ProfileReload: Companion {
             message: "its header is a third one while connections with the two before are open; try again later")
         }
         if !isQuiet {
-          complain("\(file.path): read again: profile \(plan.name) \(plan.version), \(Self.words(outcome))")
+          logError("\(file.path): read again: profile \(plan.name) \(plan.version), \(Self.words(outcome))")
         }
       } catch {
-        complain("\(error.description); the profile stays as it was")
+        logError("\(error.description); the profile stays as it was")
       }
     }
   }

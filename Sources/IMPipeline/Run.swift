@@ -295,18 +295,18 @@ struct Run {
   ) -> ExitStatus {
     var status = ExitStatus.success
     for error in errors where !error.isBrokenPipe {
-      complain(error.subject == "-" ? "standard input: \(error.message)" : error.description)
+      logError(error.subject == "-" ? "standard input: \(error.message)" : error.description)
       let this = ExitStatus(error)
       status = max(status, this)
     }
     if let interruption = interruption(driver) {
-      complain("\(interruption.text): the figures are of what was read until then")
+      logError("\(interruption.text): the figures are of what was read until then")
       status = max(status, .interrupted)
     }
     // The reader has seen enough: nothing to complain of, and nothing more to say.
     if errors.contains(where: \.isBrokenPipe) || output.error?.isBrokenPipe == true { return .success }
     if let error = output.error {
-      complain(error.description)
+      logError(error.description)
       status = .ioError
     }
     if !report.isQuiet, saysSummary {
@@ -314,24 +314,24 @@ struct Run {
         let totals = driver.engine.totals
         let timeless = driver.statistics.withoutTime
         if timeless > 0 {
-          complain(
+          logError(
             "\(count(timeless, "packet")) without a time (Simple Packet Blocks of pcapng): no round trips are measured")
         }
         if timeless < totals.packets, let first = totals.firstAt, let last = totals.lastAt {
-          complain(capturedWhen(first, last))
+          logError(capturedWhen(first, last))
         }
-        for line in summary(driver).lines { complain(line) }
+        for line in summary(driver).lines { logError(line) }
       }
       hint(driver)
     }
-    if !report.isQuiet { for note in driver.notes { complain(note) } }
+    if !report.isQuiet { for note in driver.notes { logError(note) } }
     return status
   }
 
   /// Prints the counts so far when SIGUSR1 has asked for them.
   func answerRequests(_ driver: Driver) {
     guard stopping.takeRequests() > 0 else { return }
-    for line in summary(driver).lines { complain(line) }
+    for line in summary(driver).lines { logError(line) }
   }
 
   /// Says what has been forgotten to stay within the limit on memory, once for each reason; the summary counts it.
@@ -340,7 +340,7 @@ struct Run {
     let evicted = driver.engine.totals.evicted
     for eviction in Eviction.allCases where evicted[eviction] > 0 {
       if told.insert(eviction) {
-        complain(
+        logError(
           "a limit (\(eviction.option)) is reached: \(eviction.text) are being forgotten; the summary counts them"
         )
       }

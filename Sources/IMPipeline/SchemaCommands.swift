@@ -96,7 +96,7 @@ package func writeTemplates(
     let whole = path.hasSuffix("/") ? path + name : "\(path)/\(name)"
     let descriptor: Int32
     do throws(CaptureError) { descriptor = try OutputFile.open(whole, mode: 0o644) } catch {
-      complain(error.description)
+      logError(error.description)
       return .ioError
     }
     let output = Output(descriptor: descriptor, name: whole)
@@ -106,7 +106,7 @@ package func writeTemplates(
     // What a disk has no room for some tell when the file is closed.
     let isClosed = close(descriptor) == 0
     if let error = output.error {
-      complain(error.description)
+      logError(error.description)
       return .ioError
     }
     guard isClosed else { return fail(whole) }
@@ -116,6 +116,6 @@ package func writeTemplates(
 }
 
 private func fail(_ path: String) -> ExitStatus {
-  complain("\(path): \(systemText(errno))")
+  logError("\(path): \(systemText(errno))")
   return .ioError
 }

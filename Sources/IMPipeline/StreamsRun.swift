@@ -39,7 +39,7 @@ func printStreams(
       target = consume opened
     }
   } catch {
-    complain(error.description)
+    logError(error.description)
     return .ioError
   }
   status = readStreams(input, stopping, says: !report.isQuiet, into: &collector) { () throws(CaptureError) in
@@ -69,24 +69,24 @@ func printStreams(
   if !isJSON { table.write(to: &out, width: output.terminalWidth) }
   output.drain(&out)
   if let failure {
-    complain(failure.description)
+    logError(failure.description)
     status = .ioError
   }
   if let error = output.error {
     if error.isBrokenPipe { return .success }
-    complain(error.description)
+    logError(error.description)
     return .ioError
   }
   if stopping.stop.isStopped {
-    complain("interrupted: the streams are those of what was read until then")
+    logError("interrupted: the streams are those of what was read until then")
     status = max(status, .interrupted)
   }
   if !report.isQuiet {
-    complain(
+    logError(
       "\(IMOutput.count(collector.packets, "packet")), \(grouped(collector.segments)) TCP, \(IMOutput.count(UInt64(count), "stream"))"
         + (isComplete ? "" : "; a limit (--mem) left some bytes out (see imdump(1), LIMITS)"))
     if collector.packetsLeftOut > 0 {
-      complain("\(IMOutput.count(collector.packetsLeftOut, "packet")) of further streams left out")
+      logError("\(IMOutput.count(collector.packetsLeftOut, "packet")) of further streams left out")
     }
   }
   return status
@@ -117,10 +117,10 @@ func readStreams(
   errors += source.failures
   errors += CaptureError.unread(collector.unknownLinkTypes) { source.path(ofLinkType: $0) ?? input.files[0] }
   for error in errors {
-    complain(error.description)
+    logError(error.description)
     status = max(status, ExitStatus(error))
   }
-  if says { for note in source.notes { complain(note) } }
+  if says { for note in source.notes { logError(note) } }
   return status
 }
 

@@ -124,7 +124,7 @@ struct Capture: Subcommand {
     choices.verdict = try verdict(input, choices)
     choices.documents?.filter = filter
     if filter != nil, input.writePath != nil, !speech.report.isQuiet {
-      complain("-w writes every packet, whatever -Y chooses; imdump export writes those of chosen messages")
+      logError("-w writes every packet, whatever -Y chooses; imdump export writes those of chosen messages")
     }
     let format = format ?? .text
     guard format == .ecs || format == .otlp else {
@@ -168,7 +168,7 @@ struct Capture: Subcommand {
       }
       input.interface = interface
       if !speech.report.isQuiet {
-        complain("capturing on \(interface); name another interface with -i, or a file with -r")
+        logError("capturing on \(interface); name another interface with -i, or a file with -r")
       }
     }
     input.confinement.isVerbose = style.verbosity > 0

@@ -52,7 +52,7 @@ enum Imdump: CommandGroup {
     keepStandardDescriptors()
     tellCrashes()
     if let refusal = borrowedRights() {
-      complain(refusal)
+      logError(refusal)
       exit(ExitStatus.noPermission.rawValue)
     }
     let words = Array(CommandLine.arguments.dropFirst())
@@ -63,7 +63,7 @@ enum Imdump: CommandGroup {
     case .version(let text): exit(printText(text + "\n").rawValue)
     case .refusal(let refusal):
       let lines = refusal.text.split(separator: "\n").map(String.init)
-      complain(lines.first ?? "", quote: Array(lines.dropFirst()))
+      logError(lines.first ?? "", quote: Array(lines.dropFirst()))
       exit(ExitStatus.usage.rawValue)
     }
   }
@@ -80,7 +80,7 @@ extension Subcommand {
     do throws(UsageError) {
       return try perform().rawValue
     } catch {
-      complain(error.message, quote: error.quote)
+      logError(error.message, quote: error.quote)
       return ExitStatus.usage.rawValue
     }
   }

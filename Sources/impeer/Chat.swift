@@ -63,7 +63,7 @@ struct Chat: Command {
       let session = try ChatSession(self)
       do throws(TransportError) { return try session.run() } catch { throw Complaint(error.description, .system) }
     } catch {
-      complain(error.message)
+      logError(error.message)
       return error.status.rawValue
     }
   }

@@ -28,7 +28,7 @@ struct Complaint: Error {
 }
 
 /// Writes one line to standard error, behind the command's name.
-func complain(_ message: String) {
+func logError(_ message: String) {
   say("impeer: \(message)\n", to: 2)
 }
 

@@ -36,7 +36,7 @@ enum Impeer: CommandGroup {
     case .help(let text): say(text)
     case .version(let text): say(text + "\n")
     case .refusal(let refusal):
-      complain(refusal.text)
+      logError(refusal.text)
       exit(Complaint.Status.usage.rawValue)
     }
   }

@@ -78,7 +78,7 @@ struct Load: Command {
       say(isJSON ? summary.json + "\n" : summary.text)
       return run.tally.delivered < run.tally.sent || run.hasDifferences ? 1 : run.hasAlerted ? 2 : 0
     } catch {
-      complain(error.message)
+      logError(error.message)
       return error.status.rawValue
     }
   }

@@ -38,7 +38,7 @@ final class MetricsText {
   /// What could not be done is told once.
   private func note() {
     let reason = "\(path): \(String(cString: strerror(errno)))"
-    if problem != reason { complain("--metrics \(reason)") }
+    if problem != reason { logError("--metrics \(reason)") }
     problem = reason
   }
 

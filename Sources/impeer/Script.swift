@@ -36,7 +36,7 @@ struct Script: Command {
     do throws(Complaint) {
       for file in files where try !perform(file) { status = 1 }
     } catch {
-      complain(error.message)
+      logError(error.message)
       return error.status.rawValue
     }
     return status

@@ -88,7 +88,7 @@ struct Serve: Command {
       if let problem = ledger?.file.problem { throw Complaint(problem, .cannotCreate) }
       return hasAlerted ? 2 : 0
     } catch {
-      complain(error.message)
+      logError(error.message)
       return error.status.rawValue
     }
   }
@@ -163,7 +163,7 @@ struct Serve: Command {
       transport.core.inner.snapshot(at: Moment(nanoseconds: loop.now))
     }
     let status = StatusSocket(loop, port: bound.port, snapshot)
-    if status == nil { complain("no status to ask for: \(String(cString: strerror(errno)))") }
+    if status == nil { logError("no status to ask for: \(String(cString: strerror(errno)))") }
     let metrics = self.metrics.map { MetricsText($0) }
     if !isQuiet { say("impeer: listening at \(bound)\n", to: 2) }
     while !isInterrupted, store?.problem == nil {

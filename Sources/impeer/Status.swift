@@ -30,7 +30,7 @@ struct Status: Command {
       say(isJSON ? Self.json(text) + "\n" : Self.table(text))
       return 0
     } catch {
-      complain(error.message)
+      logError(error.message)
       return error.status.rawValue
     }
   }

@@ -80,7 +80,7 @@ final class BrowseLoop {
 
   private func fail(_ error: CaptureError) {
     session.end()
-    complain(error.description)
+    logError(error.description)
     status = ExitStatus(error)
   }
 

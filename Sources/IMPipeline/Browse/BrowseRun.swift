@@ -41,7 +41,7 @@ package func runBrowse(
   }
   let isStore = try checked(input)
   for file in input.files where access(file, R_OK) != 0 {
-    complain("\(file): \(systemText(errno))")
+    logError("\(file): \(systemText(errno))")
     return .noInput
   }
   let session = try takeTerminal(options)
@@ -52,7 +52,7 @@ package func runBrowse(
   let plans = (frames: try loaded(decode), files: try loaded(decode), capture: try loaded(decode))
   var names: NameSources?
   do throws(CaptureError) { names = try openNames(options, confinement) } catch {
-    complain(error.description)
+    logError(error.description)
     return ExitStatus(error)
   }
   // A store that is read is kept, and with it what was looked up.
@@ -98,7 +98,7 @@ package func runBrowse(
     }
     return loop.run()
   } catch {
-    complain(error.description)
+    logError(error.description)
     return ExitStatus(error)
   }
 }
@@ -134,7 +134,7 @@ func savingFolders() -> [Int32] {
 /// The descriptor on which signals tell; `nil` where there is none, which has been said.
 func listenToSignals() -> Int32? {
   if let wakeEnd = TerminalSignals.start() { return wakeEnd }
-  complain("browse: make a pipe: \(systemText(errno))")
+  logError("browse: make a pipe: \(systemText(errno))")
   return nil
 }
 

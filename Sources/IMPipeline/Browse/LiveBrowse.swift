@@ -44,7 +44,7 @@ struct LiveBrowse {
     let session = try takeTerminal(options)
     let names: NameSources?
     do throws(CaptureError) { names = try openNames(options, confinement) } catch {
-      complain(error.description)
+      logError(error.description)
       return ExitStatus(error)
     }
     guard let wakeEnd = listenToSignals() else { return .failure }
@@ -81,7 +81,7 @@ struct LiveBrowse {
       // What was stored is told where it stays.
       return capture.end(status, saysStore: cache == nil)
     } catch {
-      complain(error.description)
+      logError(error.description)
       return ExitStatus(error)
     }
   }

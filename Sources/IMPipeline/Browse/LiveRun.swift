@@ -73,7 +73,7 @@ final class LiveRun {
     thread = nil
     var status = status
     for error in outcome.errors where !error.isBrokenPipe {
-      complain(error.description)
+      logError(error.description)
       status = max(status, ExitStatus(error))
     }
     for companion in companions.reversed() {
@@ -81,7 +81,7 @@ final class LiveRun {
       let before = outcome.errors.isEmpty ? ExitStatus.success : status
       status = max(status, companion.conclude(before))
     }
-    if saysStore, outcome.errors.isEmpty { complain("\(path): written; imdump browse \(path) opens it again") }
+    if saysStore, outcome.errors.isEmpty { logError("\(path): written; imdump browse \(path) opens it again") }
     return status
   }
 }

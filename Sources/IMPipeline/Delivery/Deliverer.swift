@@ -90,12 +90,12 @@ final class Deliverer {
     while !isGone {
       let left = Self.patience - (LiveWatch.clock() - begun)
       guard left > 0 else {
-        complain("delivery of alerts: not done after \(Int(Self.patience)) s")
+        logError("delivery of alerts: not done after \(Int(Self.patience)) s")
         return false
       }
       var poller = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
       guard poll(&poller, 1, isTold ? Int32(left * 1_000) + 1 : 1_000) > 0 else {
-        if !isTold { complain("alerts are still being delivered, for at most \(Int(DeliveryRun.closing)) s more") }
+        if !isTold { logError("alerts are still being delivered, for at most \(Int(DeliveryRun.closing)) s more") }
         isTold = true
         continue
       }
@@ -106,10 +106,10 @@ final class Deliverer {
       else { continue }
       isReported = true
       isLost = report.text(2) == DeliveryMessage.lost
-      if isLost || !isQuiet { complain(report.text(1)) }
+      if isLost || !isQuiet { logError(report.text(1)) }
     }
-    if dropped > 0 { complain("\(IMOutput.count(dropped, "alert")) not delivered: nobody took them") }
-    if handed > 0, !isReported { complain("delivery of alerts: what became of them is not known") }
+    if dropped > 0 { logError("\(IMOutput.count(dropped, "alert")) not delivered: nobody took them") }
+    if handed > 0, !isReported { logError("delivery of alerts: what became of them is not known") }
     return dropped == 0 && !isLost && (handed == 0 || isReported)
   }
 
@@ -127,7 +127,7 @@ final class Deliverer {
       dropped += 1
       guard errno != EAGAIN else { return false }
       isGone = true
-      complain("delivery of alerts: \(systemText(errno)); alerts are printed, but not delivered")
+      logError("delivery of alerts: \(systemText(errno)); alerts are printed, but not delivered")
       return false
     }
   }

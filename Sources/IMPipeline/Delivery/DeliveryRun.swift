@@ -74,7 +74,7 @@ final class DeliveryRun {
     else { return false }
     let user = message.text(1).split(separator: " ").compactMap { UInt32($0) }
     if user.count == 2, imdump_become(user[0], user[1]) < 0 {
-      complain("delivery of alerts: cannot become user \(user[0]); nothing is delivered")
+      logError("delivery of alerts: cannot become user \(user[0]); nothing is delivered")
       return false
     }
     // Rights that the file gives the program are for capturing. Programs that bring their own may be what a hook is for.
@@ -183,7 +183,7 @@ final class DeliveryRun {
     guard !isQuiet, now - (told[text] ?? -.infinity) >= 10 else { return }
     if told.count > 100 { told.removeAll() }
     told[text] = now
-    complain(text)
+    logError(text)
   }
 
   private func report() {

@@ -28,6 +28,6 @@ package func runDoctor(_ input: InputOptions, isJSON: Bool) -> ExitStatus {
   output.drain(&out)
   guard let error = output.error else { return status }
   guard !error.isBrokenPipe else { return .success }
-  complain(error.description)
+  logError(error.description)
   return .ioError
 }

@@ -115,7 +115,7 @@ private final class Export {
   /// With `places`, of these messages, and told to `say`.
   init(
     _ run: Run, _ options: ExportOptions, _ range: ExportRange?, places: Set<MessagePlace>? = nil,
-    say: @escaping (String) -> Void = { complain($0) }
+    say: @escaping (String) -> Void = { logError($0) }
   ) {
     self.places = places
     self.say = say

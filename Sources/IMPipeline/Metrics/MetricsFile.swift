@@ -50,7 +50,7 @@ final class MetricsFile {
   func write(_ text: borrowing MetricText) {
     let before = error
     error = replace(text).map { OutputError(name: path, errno: $0) }
-    if let error, error != before { complain("--metrics-file: \(error.description)") }
+    if let error, error != before { logError("--metrics-file: \(error.description)") }
   }
 
   /// The number of the error, if there is one.

@@ -81,7 +81,7 @@ package func runLadder(
   }
   guard let ladder = sink.collectors.values.first?.ladder else {
     if let serial = options.connection {
-      complain("the capture has no connection #\(serial)")
+      logError("the capture has no connection #\(serial)")
     } else {
       run.hint(driver)
     }
@@ -92,11 +92,11 @@ package func runLadder(
   output.drain(&out)
   if let error = output.error {
     if error.isBrokenPipe { return .success }
-    complain(error.description)
+    logError(error.description)
     return .ioError
   }
   if ladder.leftOutBehind > 0, !report.isQuiet {
-    complain("\(count(ladder.leftOutBehind, "frame")) left out behind the last row; see --rows, --from and --to")
+    logError("\(count(ladder.leftOutBehind, "frame")) left out behind the last row; see --rows, --from and --to")
   }
   return status
 }

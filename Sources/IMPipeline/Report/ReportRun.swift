@@ -52,14 +52,14 @@ private struct ReportRun {
   func perform() throws(UsageError) -> ExitStatus {
     if let old { InputFile.expect([old]) }
     if let old, access(old, R_OK) != 0 {
-      complain("\(old): \(systemText(errno))")
+      logError("\(old): \(systemText(errno))")
       return .noInput
     }
     let file: ReportFile?
     do throws(CaptureError) {
       file = try ReportFile(path, inputs: run.input.files, others: old.map { [$0] } ?? [])
     } catch {
-      complain(error.description)
+      logError(error.description)
       return .ioError
     }
     let output = Output.standard()
@@ -83,17 +83,17 @@ private struct ReportRun {
     style.apply(to: &model)
     let page = Page().html(model)
     do throws(CaptureError) { try file.write(page) } catch {
-      complain(error.description)
+      logError(error.description)
       return max(status, ExitStatus(error))
     }
     if !run.report.isQuiet, path != "-" {
-      complain("\(path): \(count(UInt64(page.count), "byte"))")
-      complain(Verdict(model).headline)
+      logError("\(path): \(count(UInt64(page.count), "byte"))")
+      logError(Verdict(model).headline)
     }
     // Without an old capture there are values, and no changes.
     let figures = model.comparison?.figures ?? ComparedFigure.all(first.total, first.total)
     let failed = ComparisonWriter.failures(conditions, in: figures)
-    for line in failed { complain(line) }
+    for line in failed { logError(line) }
     return failed.isEmpty || status != .success ? status : .fired
   }
 

@@ -88,7 +88,7 @@ final class ShipFiles {
     files.sort { ($0.changed, $0.name.utf8.count, $0.name) < ($1.changed, $1.name.utf8.count, $1.name) }
   }
 
-  private func report(_ text: String) { if reported.insert(text).inserted { complain(text) } }
+  private func report(_ text: String) { if reported.insert(text).inserted { logError(text) } }
 
   private func note(_ path: String, _ name: String, _ info: stat, _ state: ShipState) throws(ShipError) {
     let (inode, size) = (UInt64(info.st_ino), UInt64(max(0, info.st_size)))

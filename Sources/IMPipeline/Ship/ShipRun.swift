@@ -18,13 +18,13 @@ package func runShip(_ options: ShipOptions) throws(UsageError) -> ExitStatus {
   if let named = options.stateFolder { folder = named } else { folder = try ShipFiles.folder(of: options.paths) }
   let curl = try CurlCall(access)
   if access.isInsecure {
-    complain("--insecure: anyone on the way can pretend to be the engine, and read keys and documents")
+    logError("--insecure: anyone on the way can pretend to be the engine, and read keys and documents")
   }
   do throws(ShipError) {
     if options.isDry { return try ShipDryRun(options).run() }
     return try ShipRun(options, curl, ShipStore(folder: folder)).run()
   } catch {
-    complain(error.message)
+    logError(error.message)
     return error.status
   }
 }
@@ -85,11 +85,11 @@ final class ShipRun {
     progress.end()
     let isWhole = files.pendingBytes == 0
     if !options.follows, !stopping.stop.isStopped {
-      for path in files.unfinished { complain("\(shown(path)) ends in the middle of a line, which was not sent") }
+      for path in files.unfinished { logError("\(shown(path)) ends in the middle of a line, which was not sent") }
     }
     if !options.isQuiet {
       let totals = counters.totals
-      complain(
+      logError(
         "\(IMOutput.count(totals.stored, options.form == .ecs ? "document" : "record")) stored, \(grouped(totals.known)) known already, "
           + "\(grouped(totals.refused)) refused, in all runs")
     }
@@ -115,7 +115,7 @@ final class ShipRun {
     if toldAt.count > 100 { toldAt.removeAll() }
     toldAt[text] = now
     progress.end()
-    complain("\(DeliveryRun.shown(options.address)): \(text)")
+    logError("\(DeliveryRun.shown(options.address)): \(text)")
   }
 
   // MARK: The engine
@@ -125,7 +125,7 @@ final class ShipRun {
     guard let engine = try findEngine() else { return false }
     if !engine.cluster.isEmpty {
       if !store.state.cluster.isEmpty, store.state.cluster != engine.cluster {
-        complain("this is another cluster than before: files are sent from their beginning")
+        logError("this is another cluster than before: files are sent from their beginning")
         store.state.files = []
       }
       store.state.cluster = engine.cluster
@@ -180,14 +180,14 @@ final class ShipRun {
         let response = curl.make(request, body: Array(step.body.utf8))
         switch response.verdict {
         case .done:
-          if !options.isQuiet { complain("put \(step.path)") }
+          if !options.isQuiet { logError("put \(step.path)") }
         case .denied(let text):
           try denied(text)
           continue
         case .wrong(let type, let reason) where !step.mayFail:
           throw ShipError(.ioError, "\(step.path): refused: \(type): \(reason)")
         case .later(_) where step.mayFail && (400..<500).contains(response.status), .wrong:
-          if step.isReported { complain("\(step.path): not put (\(response.status)): \(step.without)") }
+          if step.isReported { logError("\(step.path): not put (\(response.status)): \(step.without)") }
         case .later(let text):
           again(text, response.retryAfter)
           continue

@@ -58,7 +58,7 @@ final class ShipStore {
         self.state = state
       } else {
         _ = rename(path, "\(path).bad")
-        complain("\(shown(path)): no state of imdump ship; files are sent from their beginning")
+        logError("\(shown(path)): no state of imdump ship; files are sent from their beginning")
       }
     }
     // What was appended after the last state is appended again with the next one.

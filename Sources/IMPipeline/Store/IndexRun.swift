@@ -10,7 +10,7 @@ package func runIndex(
   if let target = store.addsTo {
     // Told before hours of reading, and not behind them.
     do throws(StoreError) { try StoreMerge(target, called: target).check() } catch {
-      complain(error.description)
+      logError(error.description)
       return error.kind == .notFound ? .noInput : .failure
     }
     let place = realpath(target, nil).map { real in

@@ -51,7 +51,7 @@ private func printRows(
   _ path: String, _ form: QueryForm, _ seconds: Int, _ ask: (StoreQuery) throws(StoreError) -> StoreRows
 ) throws(UsageError) -> ExitStatus {
   guard access(path, R_OK) == 0 else {
-    complain("\(path): \(systemText(errno))")
+    logError("\(path): \(systemText(errno))")
     return .noInput
   }
   let stop = Stopping().stop
@@ -72,7 +72,7 @@ private func printRows(
   } catch {
     printer.end(isWhole: false)
     if error.kind == .interrupted, !stop.isStopped {
-      complain(
+      logError(
         "\(path): the statement has taken \(count(UInt64(seconds), "second")), and is ended: --timeout gives it more, 0 all"
       )
       return .failure
@@ -81,7 +81,7 @@ private func printRows(
   }
   printer.end(isWhole: true)
   guard let error = output.error, !error.isBrokenPipe else { return .success }
-  complain(error.description)
+  logError(error.description)
   return .ioError
 }
 
@@ -91,10 +91,10 @@ private func tell(_ error: StoreError) throws(UsageError) -> ExitStatus {
   case .badStatement: throw UsageError(message: error.description)
   case .interrupted: return .interrupted
   case .notFound, .notAStore:
-    complain(error.description)
+    logError(error.description)
     return .noInput
   case .failed:
-    complain(error.description)
+    logError(error.description)
     return .failure
   }
 }

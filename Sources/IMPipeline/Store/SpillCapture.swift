@@ -85,7 +85,7 @@ final class SpillCapture {
 
   private func attempt(_ body: () throws(CaptureError) -> Void) {
     do throws(CaptureError) { try body() } catch {
-      complain("\(error.description); the bytes of further messages are not kept")
+      logError("\(error.description); the bytes of further messages are not kept")
       writer = nil
     }
   }

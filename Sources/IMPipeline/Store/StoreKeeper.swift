@@ -219,19 +219,19 @@ final class StoreKeeper: Companion {
     do throws(StoreError) {
       removed = try thread.join(isWhole: status == .success && feed.dropped == 0)
     } catch {
-      if !isTold { complain(error.description) }
+      if !isTold { logError(error.description) }
       if choices.addsTo != nil { removeStore(choices.path) }
       return max(status, .ioError)
     }
     if let target = choices.addsTo { return add(to: target, status) }
     let dropped = feed.dropped
     let stored = messageCount + (fileSink?.messageCount ?? 0) - removed - dropped
-    if !run.report.isQuiet { complain("\(choices.path): \(count(stored, "message"))") }
+    if !run.report.isQuiet { logError("\(choices.path): \(count(stored, "message"))") }
     if removed > 0, !run.report.isQuiet {
-      complain("\(choices.path): \(count(removed, "older message")) removed to keep to --store-max")
+      logError("\(choices.path): \(count(removed, "older message")) removed to keep to --store-max")
     }
     guard dropped > 0 else { return status }
-    complain("\(choices.path): the disk was too slow for \(count(dropped, "message")), which it lacks")
+    logError("\(choices.path): the disk was too slow for \(count(dropped, "message")), which it lacks")
     return max(status, .ioError)
   }
 }
@@ -241,15 +241,15 @@ extension StoreKeeper {
   private func add(to target: String, _ status: ExitStatus) -> ExitStatus {
     defer { removeStore(choices.path) }
     guard status == .success else {
-      complain("\(target): nothing was added: the captures were not read to their end")
+      logError("\(target): nothing was added: the captures were not read to their end")
       return status
     }
     do throws(StoreError) {
       let added = try StoreMerge(target, called: target).add(choices.path)
-      if !run.report.isQuiet { complain("\(target): \(count(UInt64(clamping: added), "message")) added") }
+      if !run.report.isQuiet { logError("\(target): \(count(UInt64(clamping: added), "message")) added") }
       return status
     } catch {
-      complain(error.description)
+      logError(error.description)
       return error.kind == .badStatement ? .failure : .ioError
     }
   }

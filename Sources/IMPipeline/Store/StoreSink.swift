@@ -106,7 +106,7 @@ final class StoreSink: EngineSink {
     tellDecided()
     while !ring.isEmpty { moveNext() }
     guard ring.leftOut > 0 else { return }
-    complain("there was no room for the texts of \(count(ring.leftOut, "message")): they are not searched")
+    logError("there was no room for the texts of \(count(ring.leftOut, "message")): they are not searched")
   }
 
   /// What is searched of a frame's named fields: of first copies. Others are read only where one tells what the next ones mean.

@@ -47,12 +47,12 @@ package func runWhy(
   output.drain(&out)
   if let error = output.error {
     if error.isBrokenPipe { return .success }
-    complain(error.description)
+    logError(error.description)
     return .ioError
   }
   let total = result.model.figures.total
   let failed = ComparisonWriter.failures(options.conditions, in: ComparedFigure.all(total, total))
-  for line in failed { complain(line) }
+  for line in failed { logError(line) }
   return failed.isEmpty || status != .success ? status : .fired
 }
 

@@ -102,8 +102,8 @@ final class WebListener: Companion {
   func confined() throws(CaptureError) {
     try server.begin()
     guard !isQuiet else { return }
-    if server.offers.hasPage { complain("the page is served on \(server.url)") }
-    complain("metrics are served on \(server.url)metrics")
+    if server.offers.hasPage { logError("the page is served on \(server.url)") }
+    logError("metrics are served on \(server.url)metrics")
   }
 
   /// Ends before texts can no longer be made.

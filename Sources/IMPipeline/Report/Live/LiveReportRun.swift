@@ -21,7 +21,7 @@ package func runLiveReport(
   let companions = try run.companions(choices, output)
   let file: ReportFile?
   do throws(CaptureError) { file = try path.map { path throws(CaptureError) in try ReportFile(live: path) } } catch {
-    complain(error.description)
+    logError(error.description)
     return .ioError
   }
   let driver = run.driver(run.engine(companions: companions), companions)
@@ -32,12 +32,12 @@ package func runLiveReport(
   let model = page.model(driver)
   let text = Page().html(model)
   do throws(CaptureError) { try file.write(text) } catch {
-    complain(error.description)
+    logError(error.description)
     return max(status, ExitStatus(error))
   }
   if !report.isQuiet, path != "-" {
-    complain("\(path): \(count(UInt64(text.count), "byte"))")
-    complain(Verdict(model).headline)
+    logError("\(path): \(count(UInt64(text.count), "byte"))")
+    logError(Verdict(model).headline)
   }
   return status
 }
