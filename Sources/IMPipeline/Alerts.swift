@@ -89,7 +89,7 @@ final class Alerts: Companion {
   var needs: EngineOptions.Needs { AlertMonitor.needs }
   var cost: (connection: Int, exchange: Int, server: Int) { (AlertMonitor.costPerConnection, 0, 0) }
 
-  func ears(before other: (any EngineSink)?) -> (any EngineSink)? { other.map { PairSink(monitor, $0) } ?? monitor }
+  func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? { other.map { PairSink(monitor, $0) } ?? monitor }
 
   func confine(_ rights: inout Rights) {
     guard let evidence else { return }

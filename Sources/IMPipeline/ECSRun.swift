@@ -133,7 +133,7 @@ final class Documents: Companion {
   }
   var hearsMinutes: Bool { true }
 
-  func ears(before other: (any EngineSink)?) -> (any EngineSink)? {
+  func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? {
     // A message is known to the chooser before its document is made.
     let documents = other.map { PairSink(sink, $0) } ?? sink as any EngineSink
     return chooser?.sink.map { PairSink($0, documents) } ?? documents

@@ -117,7 +117,7 @@ struct Run {
       options.sinkCost.connection += cost.connection
       options.sinkCost.exchange += cost.exchange
       options.sinkCost.server += cost.server
-      sink = companion.ears(before: sink)
+      sink = companion.makeSink(before: sink)
     }
     return Engine(options: options, sink: sink ?? NoSink(), keys: decode.secrets?.table)
   }

@@ -69,7 +69,7 @@ import Testing
     var pool = BufferPool(idleLimit: 100_000)
     var pieces: [Storage] = []
     for _ in 0..<10 { pieces.append(pool.take(32_768)) }
-    for piece in pieces { pool.giveBack(piece) }
+    for piece in pieces { pool.recycle(piece) }
     #expect(pool.idleBytes == 3 * 32_768 && pool.lentBytes == 0)
   }
 

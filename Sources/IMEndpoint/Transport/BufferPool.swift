@@ -47,7 +47,7 @@ package struct BufferPool: ~Copyable {
   }
 
   /// Takes back a piece that `take` gave out.
-  package mutating func giveBack(_ piece: Storage) {
+  package mutating func recycle(_ piece: Storage) {
     lentBytes -= piece.capacity
     guard piece.capacity <= Self.largestKept, idleBytes + piece.capacity <= idleLimit else { return piece.free() }
     idleBytes += piece.capacity

@@ -82,7 +82,7 @@ package struct RingBuffer: ~Copyable {
   package mutating func settle(_ pool: inout BufferPool) {
     guard let storage else { return }
     if count == 0 {
-      pool.giveBack(storage)
+      pool.recycle(storage)
       self.storage = nil
       head = 0
       return
@@ -97,7 +97,7 @@ package struct RingBuffer: ~Copyable {
       let first = min(count, storage.capacity - head)
       other.base.copyMemory(from: storage.base + head, byteCount: first)
       if count > first { (other.base + first).copyMemory(from: storage.base, byteCount: count - first) }
-      pool.giveBack(storage)
+      pool.recycle(storage)
     }
     storage = other
     head = 0

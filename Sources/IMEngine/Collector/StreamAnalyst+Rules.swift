@@ -174,7 +174,7 @@ extension StreamAnalyst {
     where Self.isLater(view.acknowledgment, than: sides[other].unacknowledged[i].sequence) {
       sides[other].unacknowledged[i].sequence = view.acknowledgment
     }
-    budget.giveBack(waiting: before - sides[other].unacknowledged.count)
+    budget.recycle(waiting: before - sides[other].unacknowledged.count)
   }
 
   /// Numbers half the circle apart are each later than the other, as the tool's comparison has it.

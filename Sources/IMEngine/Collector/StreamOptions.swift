@@ -78,7 +78,7 @@ struct StreamBudget {
   mutating func takeWaiting() -> Bool { take(Self.waitingCost) }
 
   /// Gives back the room of `count` segments.
-  mutating func giveBack(waiting count: Int) { memory += count * Self.waitingCost }
+  mutating func recycle(waiting count: Int) { memory += count * Self.waitingCost }
 
   /// Takes `count` bytes of content, for which memory grows by `growth`, or nothing.
   mutating func takeContent(_ count: Int, growth: Int) -> Bool {

@@ -27,7 +27,7 @@ extension Streams {
     return place == GapRegionTable.none ? nil : gapRegions.directionGaps(at: place, flow: side.index, side: side.number)
   }
 
-  private mutating func putBack(_ directionGaps: GapRegionTable.DirectionGapsPointer, _ flow: Ref<Flow>) {
+  private mutating func reinsert(_ directionGaps: GapRegionTable.DirectionGapsPointer, _ flow: Ref<Flow>) {
     journals.note(flow, directionGaps.pointee.side).pointee.directionGaps = gapRegions.put(directionGaps)
   }
 
@@ -130,7 +130,7 @@ extension Streams {
     {
       // Too long to be remembered as one: its frames are looked for as it is.
       endOpen(directionGaps, open, flow)
-      putBack(directionGaps, flow)
+      reinsert(directionGaps, flow)
     }
     while let excess = gapRegions.takeExcess() { close(excess) }
   }
@@ -413,7 +413,7 @@ extension Streams {
     if let open = directionGaps.pointee.open { _ = settle(open, directionGaps, flow, isFinal: true) }
     directionGaps.pointee.gapRegions = []
     directionGaps.pointee.open = nil
-    putBack(directionGaps, flow)
+    reinsert(directionGaps, flow)
   }
 
   /// Puts a direction's gap regions back, as many as may be.
@@ -421,7 +421,7 @@ extension Streams {
     while directionGaps.pointee.gapRegions.count > GapRegionTable.maximumPerSide {
       _ = settle(directionGaps.pointee.gapRegions.removeFirst(), directionGaps, flow, isFinal: true)
     }
-    putBack(directionGaps, flow)
+    reinsert(directionGaps, flow)
     while let excess = gapRegions.takeExcess() { close(excess) }
   }
 }

@@ -26,7 +26,7 @@ protocol Companion: AnyObject {
   /// Whether, while a live line is quiet, the clock on the wall decides what time alone decides: else the next packet's time does.
   var wantsClock: Bool { get }
   /// A sink that tells this companion first, and then `other`.
-  func ears(before other: (any EngineSink)?) -> (any EngineSink)?
+  func makeSink(before other: (any EngineSink)?) -> (any EngineSink)?
 
   /// The run begins: no source is open, no right is given up.
   func start() throws(CaptureError)
@@ -65,7 +65,7 @@ extension Companion {
   var cost: (connection: Int, exchange: Int, server: Int) { (0, 0, 0) }
   var hearsMinutes: Bool { false }
   var wantsClock: Bool { false }
-  func ears(before other: (any EngineSink)?) -> (any EngineSink)? { other }
+  func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? { other }
   func start() throws(CaptureError) {}
   func opened(_ source: any PacketSource) throws(CaptureError) {}
   func confine(_ rights: inout Rights) {}

@@ -39,7 +39,7 @@ final class Metrics: Companion {
 
   var needs: EngineOptions.Needs { MetricsSink.needs }
 
-  func ears(before other: (any EngineSink)?) -> (any EngineSink)? { other.map { PairSink(sink, $0) } ?? sink }
+  func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? { other.map { PairSink(sink, $0) } ?? sink }
 
   func confine(_ rights: inout Rights) {
     guard let file else { return }

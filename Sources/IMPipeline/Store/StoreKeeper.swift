@@ -76,7 +76,7 @@ final class StoreKeeper: Companion {
     (0, isLive ? MessageStore.costPerMessage : StoreSink.costPerMessage, 0)
   }
 
-  func ears(before other: (any EngineSink)?) -> (any EngineSink)? {
+  func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? {
     let search = SearchFields(run.plans, includesPayload: choices.keepsPayload)
     guard isLive else {
       let sink = StoreSink(plans: run.plans, search: search, feed)

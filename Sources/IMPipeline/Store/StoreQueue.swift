@@ -47,7 +47,7 @@ final class StoreQueue: @unchecked Sendable {
   }
 
   /// Takes back a batch that was written and cleared, for its room.
-  func giveBack(_ batch: StoreBatch) {
+  func recycle(_ batch: StoreBatch) {
     lock.locked { if spare.count < Self.limit { spare.append(batch) } }
   }
 

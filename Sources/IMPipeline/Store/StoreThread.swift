@@ -21,7 +21,7 @@ final class StoreThread {
         written?()
         // Cleared where nobody else has it: of a shared one the room would be made anew.
         batch.clear()
-        queue.giveBack(batch)
+        queue.recycle(batch)
       }
       // By this thread: the memory that it has for pages serves for sorting.
       if let isWhole = queue.isWhole {

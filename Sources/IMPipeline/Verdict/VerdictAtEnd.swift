@@ -23,7 +23,7 @@ final class VerdictAtEnd: Companion {
   var needs: EngineOptions.Needs { ReportReading.needs }
   var cost: (connection: Int, exchange: Int, server: Int) { ReportReading.cost }
 
-  func ears(before other: (any EngineSink)?) -> (any EngineSink)? {
+  func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? {
     other.map { PairSink(reading.receiver, $0) } ?? reading.receiver
   }
 

@@ -30,7 +30,7 @@ final class LivePage: Companion {
   var needs: EngineOptions.Needs { PageSink.needs }
   var hearsMinutes: Bool { true }
 
-  func ears(before other: (any EngineSink)?) -> (any EngineSink)? { other.map { PairSink(sink, $0) } ?? sink }
+  func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? { other.map { PairSink(sink, $0) } ?? sink }
 
   /// The packets of a minute are in, and the next one belongs to another: what follows counts from here.
   func minuteEnded(_ driver: Driver) {
