@@ -30,7 +30,7 @@ package struct AlertOptions: Equatable, Sendable {
 }
 
 /// The alerts of a run: the rules at work, and everything that hears of an alert.
-final class Alerts: Companion {
+final class Alerts: RunFeature {
   /// Holds the rules against what the engine tells.
   let monitor: AlertMonitor
   private let run: Run
@@ -40,7 +40,7 @@ final class Alerts: Companion {
   private var isLive: Bool { run.input.interface != nil }
 
   /// The alerts that the choices ask for. What delivers them is started here, before rights are given up.
-  init?(_ place: RunPlace) throws(UsageError) {
+  init?(_ place: RunContext) throws(UsageError) {
     let (run, options) = (place.run, place.choices.alerts)
     guard let path = options.rules else {
       let other = options.evidence != nil || options.isDelivered

@@ -14,7 +14,7 @@ package func runCheck(
   choices.sensor = documents.sensor
   let output = Output.standard()
   let desk = AlertDesk()
-  guard let alerts = try Alerts(RunPlace(run: run, choices: choices, output: output, desk: desk)) else {
+  guard let alerts = try Alerts(RunContext(run: run, choices: choices, output: output, desk: desk)) else {
     throw UsageError(message: "give a file of rules with --rules")
   }
   var lines = JSONLines()

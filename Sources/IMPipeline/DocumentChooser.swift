@@ -49,7 +49,7 @@ final class DocumentChooser {
   }
 
   /// Reads the files for the messages that are chosen, where there are files.
-  func learn(_ run: Run, _ companions: [any Companion]) {
+  func learn(_ run: Run, _ companions: [any RunFeature]) {
     guard sink == nil else { return }
     let chosen = chosen
     let sink = MessageSink(plans: run.plans, selection: selection) { chosen.insert($1.id) }

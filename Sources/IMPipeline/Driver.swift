@@ -25,7 +25,7 @@ final class Driver {
 
   private(set) var engine: Engine
   /// What accompanies the run.
-  let companions: [any Companion]
+  let companions: [any RunFeature]
   private let input: InputOptions
   private let stopping: Stopping
   private let secrets: KeyLogs?
@@ -50,7 +50,7 @@ final class Driver {
 
   init(
     engine: consuming Engine, input: InputOptions, stopping: Stopping, confinement: Confinement?,
-    companions: [any Companion] = [], secrets: KeyLogs? = nil
+    companions: [any RunFeature] = [], secrets: KeyLogs? = nil
   ) {
     self.secrets = secrets
     self.engine = engine

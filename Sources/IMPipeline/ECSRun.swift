@@ -41,7 +41,7 @@ package struct DocumentOptions: Sendable {
 }
 
 /// The documents of a run, on their way to standard output or to the files of a folder.
-final class Documents: Companion {
+final class Documents: RunFeature {
   /// Makes them.
   private let sink: ECSSink
   /// Where they have files of their own.
@@ -66,7 +66,7 @@ final class Documents: Companion {
   }
 
   /// The documents that the choices ask for. Standard output takes them where no folder does.
-  init?(_ place: RunPlace) throws(UsageError) {
+  init?(_ place: RunContext) throws(UsageError) {
     guard let options = place.choices.documents else { return nil }
     let (run, output) = (place.run, place.output)
     self.run = run
@@ -139,7 +139,7 @@ final class Documents: Companion {
     return chooser?.sink.map { PairSink($0, documents) } ?? documents
   }
 
-  func beforePackets(_ run: Run, _ companions: [any Companion]) { chooser?.learn(run, companions) }
+  func beforePackets(_ run: Run, _ companions: [any RunFeature]) { chooser?.learn(run, companions) }
 
   func confine(_ rights: inout Rights) {
     guard let folder else { return }

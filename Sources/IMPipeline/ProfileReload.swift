@@ -9,7 +9,7 @@ import IMYAML
 /// Nothing is needed for that but the right to read them, which the user that root becomes may lack: what a descriptor
 /// that was opened before still shows is read then, and where the file was replaced, so that this is not it any more, it is
 /// said what is missing.
-final class ProfileReload: Companion {
+final class ProfileReload: RunFeature {
   private struct File {
     var path: String
     var plan: Int
@@ -22,7 +22,7 @@ final class ProfileReload: Companion {
   private let isQuiet: Bool
 
   /// The files among the profiles of a live run; `nil` without any.
-  init?(_ place: RunPlace) throws(UsageError) {
+  init?(_ place: RunContext) throws(UsageError) {
     let run = place.run
     guard run.input.interface != nil else { return nil }
     (plans, isQuiet) = (run.plans, run.report.isQuiet)

@@ -97,7 +97,7 @@ struct Run {
   func engine(
     _ needs: EngineOptions.Needs = [], exchangeCapacity: Int? = nil,
     cost: (connection: Int, exchange: Int, server: Int) = (0, 0, 0), sink: (any EngineSink)? = nil,
-    companions: [any Companion] = []
+    companions: [any RunFeature] = []
   ) -> Engine {
     var options = EngineOptions(plans: plans)
     options.needs = needs
@@ -123,7 +123,7 @@ struct Run {
   }
 
   /// A driver of the engine for these options, that has not started.
-  func driver(_ engine: consuming Engine, _ companions: [any Companion] = []) -> Driver {
+  func driver(_ engine: consuming Engine, _ companions: [any RunFeature] = []) -> Driver {
     Driver(
       engine: engine, input: input, stopping: stopping, confinement: confinement, companions: companions,
       secrets: decode.secrets)
@@ -259,7 +259,7 @@ struct Run {
   }
 
   /// Reads the whole input for `sink`, before it is read for the companions: messages have the same numbers both times.
-  func learn(_ needs: EngineOptions.Needs, _ sink: any EngineSink, like companions: [any Companion]) {
+  func learn(_ needs: EngineOptions.Needs, _ sink: any EngineSink, like companions: [any RunFeature]) {
     let cost = companions.reduce((connection: 0, exchange: 0, server: 0)) { sum, companion in
       let cost = companion.cost
       return (sum.connection + cost.connection, sum.exchange + cost.exchange, sum.server + cost.server)

@@ -7,7 +7,7 @@ import IMOutput
 /// The capture behind a screen: opened by the thread with the terminal, before it gives up rights, and led by a thread of its own.
 final class LiveRun {
   private let run: Run
-  private let companions: [any Companion]
+  private let companions: [any RunFeature]
   private let driver: Driver
   private let loading: StoreLoading
   private let path: String
@@ -88,10 +88,10 @@ final class LiveRun {
 
 /// Keeps for the screen what a run gives up otherwise: the terminal's modes, the folder in which files are saved, and the packets of
 /// `-w`, which are read again when somebody wants to see their bytes.
-private final class ScreenRights: Companion {
+private final class ScreenRights: RunFeature {
   private let written: String?
 
-  init?(_ place: RunPlace) throws(UsageError) { return nil }
+  init?(_ place: RunContext) throws(UsageError) { return nil }
   init(_ written: String?) { self.written = written }
 
   func confine(_ rights: inout Rights) {

@@ -63,7 +63,7 @@ final class StoreLoading: Sendable {
   private func load(_ run: Run, _ store: StoreChoices) -> String? {
     var choices = RunChoices()
     choices.store = store
-    let companions: [any Companion]
+    let companions: [any RunFeature]
     do throws(UsageError) { companions = try run.companions(choices, Output.standard()) } catch { return error.message }
     let engine = run.engine(exchangeCapacity: StoreKeeper.exchangeCapacity, companions: companions)
     let driver = run.driver(engine, companions)

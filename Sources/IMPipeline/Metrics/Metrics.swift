@@ -6,7 +6,7 @@ import IMOutput
 import IMWire
 
 /// The metrics of a run: what counts them, and where they go.
-final class Metrics: Companion {
+final class Metrics: RunFeature {
   /// Counts by server.
   private let sink: MetricsSink
   /// The file, where one is wanted.
@@ -20,7 +20,7 @@ final class Metrics: Companion {
   private var writtenAt = -Double.infinity
 
   /// The metrics that the choices ask for.
-  init?(_ place: RunPlace) throws(UsageError) {
+  init?(_ place: RunContext) throws(UsageError) {
     let (run, options) = (place.run, place.choices.metrics)
     guard options.file != nil || place.server != nil else { return nil }
     guard (1...86_400).contains(options.interval) else {

@@ -32,7 +32,7 @@ package struct StoreChoices: Sendable {
 ///
 /// Files wait for the disk. A live capture does not: rows that the writer has not taken wait in a batch, and behind a limit they
 /// are dropped and counted.
-final class StoreKeeper: Companion {
+final class StoreKeeper: RunFeature {
   /// Exchanges that the engine of a run that only writes a store has room for at first; more open ones make it grow.
   static let exchangeCapacity = 1 << 16
 
@@ -58,7 +58,7 @@ final class StoreKeeper: Companion {
   /// Whether an error of the store has ended the run, which tells it.
   private var isTold = false
 
-  init?(_ place: RunPlace) throws(UsageError) {
+  init?(_ place: RunContext) throws(UsageError) {
     guard let choices = place.choices.store else { return nil }
     run = place.run
     isLive = place.run.isLive

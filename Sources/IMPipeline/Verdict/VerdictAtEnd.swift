@@ -5,7 +5,7 @@ import IMOutput
 import IMReport
 
 /// The verdict at the end of a run that prints frames, on standard error: the last lines of `imdump FILE` on a terminal.
-final class VerdictAtEnd: Companion {
+final class VerdictAtEnd: RunFeature {
   private let run: Run
   private let reading: ReportReading
   private let options: WhyOptions
@@ -13,7 +13,7 @@ final class VerdictAtEnd: Companion {
   /// The lines, once the engine has finished.
   private var text = ByteWriter()
 
-  init?(_ place: RunPlace) throws(UsageError) {
+  init?(_ place: RunContext) throws(UsageError) {
     guard let options = place.choices.verdict else { return nil }
     run = place.run
     self.options = options

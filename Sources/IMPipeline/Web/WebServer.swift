@@ -86,11 +86,11 @@ final class WebServer {
 }
 
 /// The server of a run as what accompanies it: first of all, so that those who have texts for it find it there.
-final class WebListener: Companion {
+final class WebListener: RunFeature {
   private let server: WebServer
   private let isQuiet: Bool
 
-  init?(_ place: RunPlace) throws(UsageError) {
+  init?(_ place: RunContext) throws(UsageError) {
     guard let server = place.server else { return nil }
     self.server = server
     isQuiet = place.run.report.isQuiet

@@ -6,7 +6,7 @@ import IMReport
 import IMWire
 
 /// The page of a live run: what gathers it, and who gets it. It is made when somebody asks, at most once a second, between two batches.
-final class LivePage: Companion {
+final class LivePage: RunFeature {
   private let run: Run
   private let sink: PageSink
   private let server: WebServer?
@@ -16,7 +16,7 @@ final class LivePage: Companion {
   private var marks: [Int64: SummaryMark] = [:]
 
   /// The page, where the choices ask for one.
-  init?(_ place: RunPlace) throws(UsageError) {
+  init?(_ place: RunContext) throws(UsageError) {
     guard let options = place.choices.page else { return nil }
     run = place.run
     server = place.server

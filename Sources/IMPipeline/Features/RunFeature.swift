@@ -7,15 +7,15 @@ import IMWire
 /// A feature that accompanies a run beside what the command prints: a capture file, alerts, documents, metrics.
 ///
 /// `Run` and `Driver` call every companion at the same points of a run and know none by its type. A feature is one type that
-/// conforms and one line in `Companions.kinds`. The calls come in the order in which they stand here; those from `take` to
+/// conforms and one line in `RunFeatures.kinds`. The calls come in the order in which they stand here; those from `take` to
 /// `hangup` repeat. Whoever needs nothing at a point leaves the call out.
-protocol Companion: AnyObject {
+protocol RunFeature: AnyObject {
   /// The option whose files are opened by a process of their own where the user that root becomes may not; nil where
   /// nothing needs one.
   static func openerOption(_ run: Run, _ choices: RunChoices) -> String?
 
   /// The companion that the choices ask for; nil where they do not. What needs rights that are given up later is opened here.
-  init?(_ place: RunPlace) throws(UsageError)
+  init?(_ place: RunContext) throws(UsageError)
 
   /// What the engine has to tell for it.
   var needs: EngineOptions.Needs { get }
@@ -38,7 +38,7 @@ protocol Companion: AnyObject {
   func confined() throws(CaptureError)
 
   /// Packets are about to come. What is known of a file only when all of it was read is learned here, by `Run.learn`.
-  func beforePackets(_ run: Run, _ companions: [any Companion])
+  func beforePackets(_ run: Run, _ companions: [any RunFeature])
   /// Packets come, before the engine has them. Returns how many belong to this run: fewer than all end it.
   func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int
   /// The engine has the packets of a minute of packet time, and the next packet belongs to another one.
@@ -59,7 +59,7 @@ protocol Companion: AnyObject {
 }
 
 /// Nothing is done at a point of which a companion says nothing.
-extension Companion {
+extension RunFeature {
   static func openerOption(_ run: Run, _ choices: RunChoices) -> String? { nil }
   var needs: EngineOptions.Needs { [] }
   var cost: (connection: Int, exchange: Int, server: Int) { (0, 0, 0) }
@@ -70,7 +70,7 @@ extension Companion {
   func opened(_ source: any PacketSource) throws(CaptureError) {}
   func confine(_ rights: inout Rights) {}
   func confined() throws(CaptureError) {}
-  func beforePackets(_ run: Run, _ companions: [any Companion]) {}
+  func beforePackets(_ run: Run, _ companions: [any RunFeature]) {}
   func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int { records.count }
   func minuteEnded(_ driver: Driver) {}
   func hangup(_ driver: Driver) throws(CaptureError) {}
@@ -141,7 +141,7 @@ package struct RunChoices: Sendable {
 }
 
 /// What a companion is made of.
-struct RunPlace {
+struct RunContext {
   /// The run that it will accompany.
   let run: Run
   /// What was asked for.

@@ -2,12 +2,12 @@ import IMEngine
 import IMOutput
 
 /// What accompanies a run.
-enum Companions {
+enum RunFeatures {
   /// Every feature of a run, in the order in which they are told of it.
   ///
   /// A capture file comes first, because it may end the run; alerts before documents, which hold them, also those of the
   /// end; profiles before metrics and the page, which name their types; the server before these, which it ends first.
-  static var kinds: [any Companion.Type] {
+  static var kinds: [any RunFeature.Type] {
     [
       CaptureFiles.self, Alerts.self, Documents.self, ProfileReload.self, WebListener.self, Metrics.self, LivePage.self,
       StoreKeeper.self, VerdictAtEnd.self,
@@ -19,15 +19,15 @@ extension Run {
   /// Makes the companions that `choices` ask for. Alerts are told at `desk`.
   func companions(
     _ choices: RunChoices, _ output: Output, desk: AlertDesk = AlertDesk()
-  ) throws(UsageError) -> [any Companion] {
-    let kinds = Companions.kinds
+  ) throws(UsageError) -> [any RunFeature] {
+    let kinds = RunFeatures.kinds
     // Made first, while there is nothing that they could share.
     let openers = kinds.map { kind in kind.openerOption(self, choices).flatMap { confinement.makeOpener($0) } }
     let server = try server(choices)
     let written = isLive && choices.store != nil && input.writePath.map { $0 != "-" } ?? false ? WrittenPackets() : nil
-    var made: [any Companion] = []
+    var made: [any RunFeature] = []
     for (kind, opener) in zip(kinds, openers) {
-      let place = RunPlace(
+      let place = RunContext(
         run: self, choices: choices, output: output, desk: desk, opener: opener, written: written, server: server)
       if let companion = try kind.init(place) { made.append(companion) }
     }

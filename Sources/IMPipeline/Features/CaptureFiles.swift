@@ -4,7 +4,7 @@ import IMOutput
 import IMWire
 
 /// The packets of a run in capture files: `-w`. They are written before the engine has them.
-final class CaptureFiles: Companion {
+final class CaptureFiles: RunFeature {
   private let input: InputOptions
   private let path: String
   /// Told where packets stand in the files.
@@ -24,7 +24,7 @@ final class CaptureFiles: Companion {
     run.input.writePath.map { $0 != "-" } ?? false ? "-w" : nil
   }
 
-  init?(_ place: RunPlace) throws(UsageError) {
+  init?(_ place: RunContext) throws(UsageError) {
     guard let path = place.run.input.writePath else { return nil }
     input = place.run.input
     self.path = path
