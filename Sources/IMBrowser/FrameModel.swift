@@ -6,7 +6,7 @@ package struct FrameModel: Equatable, Sendable {
   static let rowCount = 16
 
   /// The message.
-  package let anatomy: FrameAnatomy
+  package let anatomy: FrameDissection
   /// The selected part; 0 where there is none.
   package private(set) var part = 0
   /// The selected byte.
@@ -21,7 +21,7 @@ package struct FrameModel: Equatable, Sendable {
   var bytesColumn = 0
 
   /// A message with its first part selected.
-  package init(_ anatomy: FrameAnatomy) { self.anatomy = anatomy }
+  package init(_ anatomy: FrameDissection) { self.anatomy = anatomy }
 
   /// The bytes of the selected part; empty where there is none.
   package var selected: Range<Int> { anatomy.parts.indices.contains(part) ? anatomy.parts[part].range : 0..<0 }

@@ -55,7 +55,7 @@ package enum BrowserAnswer: Sendable {
   /// What is known of a message, name by name.
   case details(Int64, [(name: String, value: String)])
   /// The bytes and parts of a message's first copy.
-  case frame(FrameRequest, FrameAnatomy)
+  case frame(FrameRequest, FrameDissection)
   /// A part of a ladder.
   case ladder(LadderAnswer)
   /// Figures over time; `nil` where there are none.

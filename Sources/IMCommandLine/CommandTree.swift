@@ -59,8 +59,8 @@ package struct CommandTree {
   /// What every command understands.
   static var common: [Row] {
     [
-      Row(spelling: Spelling("--version"), help: "Show the version."),
-      Row(spelling: Spelling("-h, --help"), help: "Show help information."),
+      Row(spelling: OptionSyntax("--version"), help: "Show the version."),
+      Row(spelling: OptionSyntax("-h, --help"), help: "Show help information."),
     ]
   }
 

@@ -31,7 +31,7 @@ package struct Option<Root> {
 
   /// The row, with the left column taken apart.
   func row(_ root: Root?) -> Row {
-    let spelling = Spelling(text)
+    let spelling = OptionSyntax(text)
     let words = words()
     return Row(
       spelling: spelling, help: help, isHidden: isHidden, accumulates: accumulates, words: words,
@@ -44,7 +44,7 @@ package struct Option<Root> {
 /// A row without what it sets, as help, completions and the manual's test see it.
 package struct Row: Equatable, Sendable {
   /// The left column.
-  package var spelling: Spelling
+  package var spelling: OptionSyntax
   /// The sentence in the right column.
   package var help: String
   /// Whether help, completions and suggestions leave it out.

@@ -10,14 +10,14 @@ struct OptionReader<C: Command> {
   /// The command, as far as it has been read.
   private(set) var command = C()
   /// The rows with a name, and what each of the others takes.
-  private var options: [(row: Option<C>, spelling: Spelling)] = []
-  private var operands: [(row: Option<C>, spelling: Spelling)] = []
+  private var options: [(row: Option<C>, spelling: OptionSyntax)] = []
+  private var operands: [(row: Option<C>, spelling: OptionSyntax)] = []
   /// Operands that have been read.
   private var operandCount = 0
 
   init() {
     for row in flatten(C.table) {
-      let spelling = Spelling(row.text)
+      let spelling = OptionSyntax(row.text)
       if spelling.isOperand { operands.append((row, spelling)) } else { options.append((row, spelling)) }
     }
   }
@@ -90,7 +90,7 @@ struct OptionReader<C: Command> {
 
   /// The value is the next word.
   private mutating func readNext(
-    _ row: Option<C>, _ spelling: Spelling, _ words: inout ArraySlice<String>
+    _ row: Option<C>, _ spelling: OptionSyntax, _ words: inout ArraySlice<String>
   ) throws(Fault) {
     guard let word = words.first else { throw missing(row, spelling) }
     guard !isDashed(word) else { throw missing(row, spelling, before: word) }
@@ -98,7 +98,7 @@ struct OptionReader<C: Command> {
     try set(row, spelling, word)
   }
 
-  private mutating func set(_ row: Option<C>, _ spelling: Spelling, _ word: String) throws(Fault) {
+  private mutating func set(_ row: Option<C>, _ spelling: OptionSyntax, _ word: String) throws(Fault) {
     do throws(ValueError) {
       try row.set(&command, word)
     } catch {
@@ -107,11 +107,11 @@ struct OptionReader<C: Command> {
     }
   }
 
-  private func option(_ name: String) -> (row: Option<C>, spelling: Spelling)? {
+  private func option(_ name: String) -> (row: Option<C>, spelling: OptionSyntax)? {
     options.first { $0.spelling.names.contains(name) }
   }
 
-  private func missing(_ row: Option<C>, _ spelling: Spelling, before word: String? = nil) -> Fault {
+  private func missing(_ row: Option<C>, _ spelling: OptionSyntax, before word: String? = nil) -> Fault {
     var message = "missing value for '\(spelling.label)'"
     if let word {
       let name = spelling.names.last ?? ""

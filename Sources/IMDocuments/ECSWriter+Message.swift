@@ -202,7 +202,8 @@ extension ECSWriter {
   /// for `texts`, the form's longest name and 128 bytes.
   @inline(__always)
   func sentence(
-    _ exchange: Exchange, _ form: UnsafePointer<MessageForm>, _ texts: MessageTexts, _ way: Int, _ pen: inout Pen
+    _ exchange: Exchange, _ form: UnsafePointer<MessageForm>, _ texts: MessageTexts, _ way: Int,
+    _ pen: inout UncheckedWriter
   ) {
     pen.piece(form.pointee.name(exchange.kind))
     if exchange.sequence < Self.ownNumbers {
@@ -226,7 +227,7 @@ extension ECSWriter {
 
   /// The exchange's number in the run makes the id, since numbers on the wire are used again.
   @inline(__always)
-  func identity(_ exchange: Exchange, _ texts: MessageTexts, _ way: Int, _ pen: inout Pen) {
+  func identity(_ exchange: Exchange, _ texts: MessageTexts, _ way: Int, _ pen: inout UncheckedWriter) {
     pen.part(texts[.id])
     if way == 0 { pen.literal("-c2s-") } else { pen.literal("-s2c-") }
     pen.number(UInt64(exchange.id))
@@ -234,7 +235,7 @@ extension ECSWriter {
 
   /// Adds members to the object that is being written; nothing where there are none.
   @inline(never)
-  private func add(_ members: String, _ room: Int, _ pen: inout Pen, _ lines: inout JSONLines) {
+  private func add(_ members: String, _ room: Int, _ pen: inout UncheckedWriter, _ lines: inout JSONLines) {
     guard !members.isEmpty else { return }
     lines.writer.take(pen)
     lines.writer.literal(",")

@@ -49,13 +49,13 @@ struct MessageTexts: BitwiseCopyable {
   /// The same texts in memory of their own.
   func copied() -> MessageTexts {
     var copy = self
-    copy.memory = .allocate(byteCount: count + Pen.slack, alignment: 1)
-    copy.memory.copyMemory(from: memory, byteCount: count + Pen.slack)
+    copy.memory = .allocate(byteCount: count + UncheckedWriter.slack, alignment: 1)
+    copy.memory.copyMemory(from: memory, byteCount: count + UncheckedWriter.slack)
     return copy
   }
 }
 
-extension Pen {
+extension UncheckedWriter {
   /// A part of a connection's texts.
   @inline(__always)
   mutating func part(_ part: (start: UnsafeRawPointer, count: Int)) { padded(part.start, part.count) }

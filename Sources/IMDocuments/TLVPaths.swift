@@ -95,7 +95,7 @@ struct TLVPaths: ~Copyable {
 
   /// Writes the texts of `entry` with the lengths of `facts`, whose tags are the entry's.
   @inline(__always)
-  static func write(_ entry: UnsafePointer<Entry>, _ facts: UnsafePointer<MessageFacts>, _ pen: inout Pen) {
+  static func write(_ entry: UnsafePointer<Entry>, _ facts: UnsafePointer<MessageFacts>, _ pen: inout UncheckedWriter) {
     guard let offset = MemoryLayout<Entry>.offset(of: \.text) else { return }
     let text = UnsafeRawPointer(entry) + offset
     var start = 0

@@ -53,22 +53,22 @@ public struct ByteWriter: ~Copyable {
     capacity = wanted
   }
 
-  /// A pen with room for `room` bytes, and `Pen.slack` more.
+  /// A pen with room for `room` bytes, and `UncheckedWriter.slack` more.
   @inlinable @inline(__always)
-  public mutating func pen(room: Int) -> Pen {
-    reserve(room &+ Pen.slack)
-    return Pen(to: UnsafeMutableRawPointer(memory + count))
+  public mutating func pen(room: Int) -> UncheckedWriter {
+    reserve(room &+ UncheckedWriter.slack)
+    return UncheckedWriter(to: UnsafeMutableRawPointer(memory + count))
   }
 
-  /// What was written, with `Pen.slack` bytes behind it that may be read, until the next append.
+  /// What was written, with `UncheckedWriter.slack` bytes behind it that may be read, until the next append.
   package mutating func paddedBytes() -> UnsafeMutableRawPointer {
-    reserve(Pen.slack)
+    reserve(UncheckedWriter.slack)
     return UnsafeMutableRawPointer(memory)
   }
 
   /// Ends what `pen` began.
   @inlinable @inline(__always)
-  public mutating func take(_ pen: Pen) { count = pen.to - UnsafeMutableRawPointer(memory) }
+  public mutating func take(_ pen: UncheckedWriter) { count = pen.to - UnsafeMutableRawPointer(memory) }
 
   // MARK: Text
 

@@ -8,7 +8,8 @@ public struct Piece: CustomStringConvertible, BitwiseCopyable, @unchecked Sendab
   /// The piece of a text.
   package init(_ text: String) {
     // A pen reads some bytes behind it.
-    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count + Pen.slack, alignment: 1)
+    let memory = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: text.utf8.count + UncheckedWriter.slack, alignment: 1)
     memory.copyBytes(from: text.utf8)
     for i in text.utf8.count..<memory.count { memory[i] = 0 }
     bytes = UnsafeRawBufferPointer(rebasing: memory[..<text.utf8.count])

@@ -20,7 +20,7 @@ package struct Painter: Sendable {
       out += Array("\u{1b}[0m\u{1b}[2J".utf8)
       before = Grid(width: grid.width, height: grid.height)
     }
-    var pen = Pen(colours: colours)
+    var pen = UncheckedWriter(colours: colours)
     for row in 0..<grid.height { paint(row, of: grid, over: before, &pen, &out) }
     if let style = pen.style, style != .plain { out += Array("\u{1b}[0m".utf8) }
     shown = grid
@@ -28,7 +28,7 @@ package struct Painter: Sendable {
   }
 
   /// Where the terminal's cursor stands, and the style in which it prints; `nil` where that is not known.
-  private struct Pen {
+  private struct UncheckedWriter {
     let colours: ColourLevel
     var place: (row: Int, column: Int)?
     var style: Style?
@@ -46,7 +46,7 @@ package struct Painter: Sendable {
     }
   }
 
-  private func paint(_ row: Int, of grid: Grid, over before: Grid, _ pen: inout Pen, _ out: inout [UInt8]) {
+  private func paint(_ row: Int, of grid: Grid, over before: Grid, _ pen: inout UncheckedWriter, _ out: inout [UInt8]) {
     var column = 0
     var isUncertain = false
     while column < grid.width {

@@ -46,9 +46,9 @@ import Testing
       case .frame(let wanted):
         .frame(
           wanted,
-          FrameAnatomy(
+          FrameDissection(
             bytes: Array(0..<100), hidden: [40..<44],
-            parts: [FrameAnatomy.Part(name: "\u{1b}张", value: "\u{7}", range: 3..<60)]))
+            parts: [FrameDissection.Part(name: "\u{1b}张", value: "\u{7}", range: 3..<60)]))
       case .news(let wanted): try finder.news(wanted).map { .news($0) }
       case .save(let wanted): .saved(wanted, wanted.name.isEmpty || wanted.replaces ? .done("written") : .exists)
       case .names(let wanted): .names(wanted, [:], isLast: true)

@@ -6,14 +6,14 @@ import Testing
 
 /// Parts and bytes of a message, each selected by the other.
 @Suite struct FrameModelTests {
-  private static func part(_ name: String, _ range: Range<Int>) -> FrameAnatomy.Part {
-    FrameAnatomy.Part(name: name, value: "", range: range)
+  private static func part(_ name: String, _ range: Range<Int>) -> FrameDissection.Part {
+    FrameDissection.Part(name: name, value: "", range: range)
   }
 
   /// Elements in one another, sixteen deep, and one behind them.
   private static func deep() -> FrameModel {
     let parts = (0..<16).map { part("\($0)", $0 * 2..<100 - $0 * 2) } + [part("last", 100..<120)]
-    return FrameModel(FrameAnatomy(bytes: Array(0..<120), parts: parts.reversed()))
+    return FrameModel(FrameDissection(bytes: Array(0..<120), parts: parts.reversed()))
   }
 
   @Test func aPartHighlightsItsBytes() {
@@ -46,7 +46,7 @@ import Testing
         let start = Int(random.next() % 200)
         return Self.part("\(i)", start..<start + Int(random.next() % 60))
       }
-      let anatomy = FrameAnatomy(bytes: Array(repeating: 0, count: 150), parts: parts)
+      let anatomy = FrameDissection(bytes: Array(repeating: 0, count: 150), parts: parts)
       for (i, a) in anatomy.parts.enumerated() {
         #expect(!a.range.isEmpty && a.range.lowerBound < 150)
         for b in anatomy.parts[(i + 1)...] {
@@ -62,7 +62,7 @@ import Testing
     var random = SeededRandom(2)
     for bytes in [0, 1, 15, 16, 17, 500] {
       var model = FrameModel(
-        FrameAnatomy(
+        FrameDissection(
           bytes: [UInt8](repeating: 7, count: bytes),
           parts: [Self.part("a", 0..<bytes / 2), Self.part("b", bytes / 2..<bytes)]))
       for _ in 0..<500 {

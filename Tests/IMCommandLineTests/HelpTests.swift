@@ -72,7 +72,7 @@ import Testing
     ("--limit <name=value>", ["--limit"], "name=value", false), ("<shell>", [], "shell", false),
   ])
   func aSpellingIsTakenApart(_ text: String, _ names: [String], _ value: String?, _ repeats: Bool) {
-    let spelling = Spelling(text)
+    let spelling = OptionSyntax(text)
     #expect(spelling.names == names)
     #expect(spelling.value == value)
     #expect(spelling.repeats == repeats)

@@ -14,7 +14,7 @@ import Testing
   private final class Deaf: EngineSink {}
 
   /// Nanoseconds of this thread a byte of `traffic`, and whether the ledger adds up.
-  private static func cost(_ traffic: DearTraffic, _ byteCount: Int) -> (perByte: Double, isSound: Bool) {
+  private static func cost(_ traffic: AdversarialTraffic, _ byteCount: Int) -> (perByte: Double, isSound: Bool) {
     var packets: [TimedPacket] = []
     traffic.write(byteCount) { packets.append(TimedPacket(timestamp: $0, bytes: $1)) }
     let batch = CaptureBuilder(packets).batch()
@@ -41,7 +41,7 @@ import Testing
   /// What a byte of ordinary traffic costs.
   private static let ordinary = cost(.ordinary, 1_000_000).perByte
 
-  @Test(arguments: DearTraffic.allCases) func isBounded(_ traffic: DearTraffic) {
+  @Test(arguments: AdversarialTraffic.allCases) func isBounded(_ traffic: AdversarialTraffic) {
     // The longest frames, and what is held for them, want room.
     let (cost, isSound) = Self.cost(
       traffic, traffic == .nestedFrames ? 6_000_000 : LongRun.times(750_000, of: 1_500_000))

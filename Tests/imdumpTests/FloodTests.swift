@@ -43,7 +43,7 @@ import Testing
   }
 
   /// What decoding costs at its worst: a long run says it of 100 MB of each kind of traffic.
-  @Test(arguments: DearTraffic.allCases) func dearTraffic(_ traffic: DearTraffic) throws {
+  @Test(arguments: AdversarialTraffic.allCases) func dearTraffic(_ traffic: AdversarialTraffic) throws {
     let path = "/tmp/imdump-dear-\(getpid()).pcap"
     defer { unlink(path) }
     guard let file = fopen(path, "w") else { throw CocoaError(.fileWriteUnknown) }

@@ -3,7 +3,7 @@ package import IMWire
 /// Lines for readers of JSON at large, who have no limits on the length of a line, the size of a number or of a text, as
 /// Elasticsearch has.
 ///
-/// What is written for every frame (`FrameJSONWriter`, documents of messages) has a `Pen` and the names of its members as
+/// What is written for every frame (`FrameJSONWriter`, documents of messages) has a `UncheckedWriter` and the names of its members as
 /// literals of the program; escapes and numbers are the same.
 extension JSONLines {
   /// Appends an object, whose members `body` writes, and a line feed to `out`.

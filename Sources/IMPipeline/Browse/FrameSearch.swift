@@ -11,7 +11,7 @@ struct FrameSearch {
   /// What came of a search.
   enum Outcome {
     /// The frame.
-    case found(FrameAnatomy)
+    case found(FrameDissection)
     /// Why there is none.
     case failed(String)
     /// It was given up: nobody waits for it.
@@ -60,7 +60,7 @@ struct FrameSearch {
   /// The frame where it stands in one piece.
   func inPlace(
     _ place: StoredPlace, _ capture: String, _ direction: Direction
-  ) throws(CaptureError) -> FrameAnatomy? {
+  ) throws(CaptureError) -> FrameDissection? {
     guard let offset = place.offset, let frame = LoneFrame(place, direction, plans) else { return nil }
     let bytes = try CaptureBytes.read(capture, at: offset, count: place.byteCount, isStopped: isStale)
     return frame.anatomy(bytes, decode)
@@ -69,7 +69,7 @@ struct FrameSearch {
   /// The frame in the captures, as they are decoded up to it; of packets that pass `filter` only.
   func decoded(
     _ wanted: FrameRequest, _ place: StoredPlace, _ filter: String?
-  ) -> (FrameAnatomy?, [CaptureError]) {
+  ) -> (FrameDissection?, [CaptureError]) {
     var input = input
     // Those of a live run that are there no more have no path.
     input.files = wanted.files.filter { !$0.isEmpty }
@@ -106,7 +106,7 @@ private final class FrameFinder: EngineSink {
   private let plans: [ProtocolPlan]
   /// The files that are read.
   private let paths: [String]
-  private(set) var found: FrameAnatomy?
+  private(set) var found: FrameDissection?
 
   init(_ wanted: FrameRequest, _ place: StoredPlace, _ plans: [ProtocolPlan], _ paths: [String]) {
     (self.wanted, self.place, self.plans, self.paths) = (wanted, place, plans, paths)
@@ -123,6 +123,6 @@ private final class FrameFinder: EngineSink {
     else { return }
     let plan = plans[Int(connection.plan)]
     guard place.isOf(frame, plan) else { return }
-    found = FrameAnatomy(frame, connection, direction, plan, bytes: bytes, body: body, tlvs: tlvs)
+    found = FrameDissection(frame, connection, direction, plan, bytes: bytes, body: body, tlvs: tlvs)
   }
 }

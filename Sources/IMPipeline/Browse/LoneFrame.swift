@@ -26,7 +26,7 @@ struct LoneFrame {
   }
 
   /// The frame taken apart; `nil` where `bytes` are not the message's, or do not tell alone.
-  func anatomy(_ bytes: [UInt8], _ decode: DecodeOptions) -> FrameAnatomy? {
+  func anatomy(_ bytes: [UInt8], _ decode: DecodeOptions) -> FrameDissection? {
     guard bytes.count == place.byteCount, bytes.count <= Self.maximumPayload else { return nil }
     var options = EngineOptions(plans: [plan])
     options.needs = .frames
@@ -85,7 +85,7 @@ struct LoneFrame {
     private let place: StoredPlace
     private let direction: Direction
     private let plan: ProtocolPlan
-    private(set) var found: FrameAnatomy?
+    private(set) var found: FrameDissection?
 
     init(_ place: StoredPlace, _ direction: Direction, _ plan: ProtocolPlan) {
       (self.place, self.direction, self.plan) = (place, direction, plan)
@@ -96,7 +96,7 @@ struct LoneFrame {
       body: RawSpan, tlvs: Span<TLVRef>
     ) {
       guard found == nil, frame.streamOffset == 0, direction == self.direction, place.isOf(frame, plan) else { return }
-      found = FrameAnatomy(frame, connection, direction, plan, bytes: bytes, body: body, tlvs: tlvs)
+      found = FrameDissection(frame, connection, direction, plan, bytes: bytes, body: body, tlvs: tlvs)
     }
   }
 }

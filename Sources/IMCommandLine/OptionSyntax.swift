@@ -1,5 +1,5 @@
 /// The left column of a row as help prints it, taken apart: `-c <count>`, `-K, --no-checksum`, `<file> ...`.
-package struct Spelling: Equatable, Sendable {
+package struct OptionSyntax: Equatable, Sendable {
   /// As it was written.
   package let text: String
   /// The names with their dashes; none is an operand's.

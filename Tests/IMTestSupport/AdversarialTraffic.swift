@@ -2,7 +2,7 @@ package import IMWire
 
 /// Packets that are made to cost whoever decodes them as much as can be for what it costs to send them, and ordinary ones
 /// to compare them with. Their checksums are 0: they are for runs that do not verify them.
-package enum DearTraffic: String, CaseIterable, Sendable {
+package enum AdversarialTraffic: String, CaseIterable, Sendable {
   /// Nothing of the kind: small messages of `mqtt`, each answered.
   case ordinary
   /// Random bytes where frames of `mqtt` are looked for.

@@ -3,7 +3,7 @@ import IMFields
 package import IMWire
 
 /// A frame taken apart: its bytes, and which of them are what.
-package struct FrameAnatomy: Equatable, Sendable {
+package struct FrameDissection: Equatable, Sendable {
   /// A part of a frame. Parts lie inside one another or apart, never across.
   package struct Part: Equatable, Sendable {
     /// What it is called.

@@ -5,7 +5,7 @@ public import IMWire
 ///
 /// `ByteWriter.pen(room:)` gives one, with room for so many bytes and `slack` more; `ByteWriter.take(_:)` ends it. Between the
 /// two nothing else may be appended.
-public struct Pen {
+public struct UncheckedWriter {
   /// So many bytes behind what they append some appends touch.
   @inlinable public static var slack: Int { 64 }
 
