@@ -1,5 +1,6 @@
 package import IMMetrics
 import IMTerminal
+import IMWire
 
 /// The last minute of a live run beside the whole of it, and the clients with the most trouble: the head of `imdump stats -i`.
 package struct LivePeriodsWriter {

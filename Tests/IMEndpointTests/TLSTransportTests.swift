@@ -209,7 +209,8 @@ import Testing
     let (certificate, key) = try (folder.write("cert", Self.certificate), folder.write("key", Self.key))
     let output = Program.scratchFile()
     var input: [Int32] = [0, 0]
-    try #require(pipe2(&input, O_CLOEXEC) == 0)
+    try #require(pipe(&input) == 0)
+    for descriptor in input { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     defer { for descriptor in [output] + input { close(descriptor) } }
     let program = try Program(
       Self.openssl,
