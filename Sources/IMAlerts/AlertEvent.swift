@@ -22,6 +22,10 @@ package struct AlertEvent: Sendable {
     case connection
     /// The run has ended, and no rule is evaluated any more.
     case run
+    /// The rules were read again, and its rule is not among them.
+    case removed
+    /// The rules were read again, and its rule is another.
+    case changed
   }
 
   /// What the rule says.
@@ -56,6 +60,10 @@ package struct AlertEvent: Sendable {
   package var owner: String?
   /// The direction of the messages whose round trips it is about; `nil` where the metric is not of one direction.
   package var direction: Direction?
+  /// The group within the scope that it is about, for rules with `by`.
+  package var group: AlertGroup?
+  /// The run that tells it, as documents name it; `nil` where it has no name.
+  package var run: String?
   /// Why it is resolved, where that is not its value.
   package var ending: Ending?
   /// Packets that the capture dropped, or holes that it left, as far as they were counted, for `held`.
@@ -74,7 +82,7 @@ package struct AlertEvent: Sendable {
   /// The fingerprint of a rule and what it is about.
   static func fingerprint(
     _ rule: AlertRule, profile: String?, server: Endpoint?, client: Endpoint?, owner: String? = nil,
-    direction: Direction? = nil
+    direction: Direction? = nil, group: AlertGroup? = nil
   ) -> String {
     var labels = [("rule", rule.name), ("scope", rule.scope.rawValue)]
     if let profile { labels.append(("profile", profile)) }
@@ -82,6 +90,7 @@ package struct AlertEvent: Sendable {
     if let client { labels.append(("client", "\(client)")) }
     if let owner { labels.append(("owner", owner)) }
     if let direction { labels.append(("direction", direction.shortName)) }
+    if let group, let grouping = rule.grouping { labels.append(("group", "\(grouping.name)=\(group.name)")) }
     // A byte that no value has stands between them.
     let parts = labels.sorted { $0.0 < $1.0 }.map { "\($0.0)=\($0.1)" }.joined(separator: "\u{0}")
     return SHA1.hash(Array(parts.utf8)).prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

@@ -89,6 +89,14 @@ extension RuleSamples {
     }
   }
 
+  /// Whether the fate of a message is known when they are counted, or can be waited for.
+  var areDecided: Bool {
+    switch self {
+    case .fates, .roundTrips, .refusedHandshakes, .lateAnswers, .messages: true
+    default: false
+    }
+  }
+
   /// Whether the engine tells of them late: it looks for expired exchanges ten times a second, for those that were repeated or
   /// have more time than others once in six, and reports a connection's end after six.
   var areToldLate: Bool {

@@ -9,34 +9,58 @@ extension AlertMonitor {
   /// The series of a rule that a connection belongs to, and that of `direction` where the metric is of one direction; `nil`
   /// where the rule is not about it, or there is no room.
   func series(
-    _ index: Int, of known: MonitoredConnection, _ direction: Direction? = nil, at time: Timestamp
+    _ index: Int, of known: MonitoredConnection, _ direction: Direction? = nil, _ origin: SampleOrigin = .connection,
+    at time: Timestamp
   ) -> AlertSeries? {
     let watch = watches[index]
     if let plan = watch.plan, plan != known.info.plan { return nil }
+    var subject = AlertSeries.Subject(plan: known.info.plan, direction: direction)
+    if let grouping = watch.rule.grouping {
+      guard let group = group(grouping, of: known, origin) else { return nil }
+      subject.group = group
+    }
     switch watch.rule.scope {
-    case .profile:
-      return series(
-        index, UInt32(known.info.plan), AlertSeries.Subject(plan: known.info.plan, direction: direction), at: time)
+    case .profile: return series(index, UInt32(known.info.plan), subject, at: time)
     case .endpoint:
       guard let endpoint = known.endpoint else { return nil }
-      return series(
-        index, endpoint,
-        AlertSeries.Subject(plan: known.info.plan, server: known.info.server, direction: direction), at: time)
+      subject.server = known.info.server
+      return series(index, endpoint, subject, at: time)
     case .connection:
       // What still comes of one that is over begins nothing.
-      let key = AlertSeries.Key(subject: known.info.serial, direction: direction)
+      let key = AlertSeries.Key(subject: known.info.serial, direction: direction, group: subject.group)
       if known.isOver, watch.series[key] == nil { return nil }
-      return series(
-        index, known.info.serial,
-        AlertSeries.Subject(
-          plan: known.info.plan, server: known.info.server, connection: known.info, direction: direction), at: time)
+      (subject.server, subject.connection) = (known.info.server, known.info)
+      return series(index, known.info.serial, subject, at: time)
     case .owner:
-      if known.owner == nil { known.owner = owner?(known.info) }
-      guard let name = known.owner, let place = place(ofOwner: name) else { return nil }
-      return series(
-        index, place << 8 | UInt32(known.info.plan),
-        AlertSeries.Subject(plan: known.info.plan, owner: name, direction: direction), at: time)
+      guard let name = name(ofOwner: known), let place = place(ofOwner: name) else { return nil }
+      subject.owner = name
+      return series(index, place << 8 | UInt32(known.info.plan), subject, at: time)
     case .capture: return nil
+    }
+  }
+
+  private func name(ofOwner known: MonitoredConnection) -> String? {
+    if known.owner == nil { known.owner = owner?(known.info) }
+    return known.owner
+  }
+
+  /// The group that a sample belongs to; `nil` where it has none: a session without a name, a type that the profile does not know, a
+  /// connection whose owner is not known.
+  private func group(_ grouping: AlertGrouping, of known: MonitoredConnection, _ origin: SampleOrigin) -> AlertGroup? {
+    switch grouping {
+    case .client: return .client(known.info.client.address)
+    case .network(let v4, let v6):
+      let address = known.info.client.address
+      let bits = address.isIPv6 ? v6 : v4
+      return .network(address.network(bits: bits), bits: bits)
+    case .owner: return name(ofOwner: known).map { .owner($0) }
+    case .session: return sessions[origin.session]
+    case .type:
+      let plan = known.info.plan
+      guard Int(plan) < plans.count else { return nil }
+      let names = plans[Int(plan)].typeNames
+      guard Int(origin.kind) < names.count else { return nil }
+      return .type(plan: plan, kind: origin.kind, name: names[Int(origin.kind)])
     }
   }
 
@@ -54,32 +78,56 @@ extension AlertMonitor {
 
   /// The series of the rule's scope with the number `number`, and of the subject's direction; made where there is none yet.
   func series(_ index: Int, _ number: UInt32, _ subject: AlertSeries.Subject, at time: Timestamp) -> AlertSeries? {
-    let key = AlertSeries.Key(subject: number, direction: subject.direction)
+    let key = AlertSeries.Key(subject: number, direction: subject.direction, group: subject.group)
     if let series = watches[index].series[key] { return series }
+    if let most = watches[index].rule.maximumSeries, watches[index].series.count >= most {
+      sweep(index)
+      guard watches[index].series.count < most else {
+        refuse(index)
+        return nil
+      }
+    }
     if seriesCount >= limits.series { sweep() }
     guard seriesCount < limits.series else {
       figures.refused += 1
       return nil
     }
     let series = AlertSeries(
-      number: watches[index].created, rule: watches[index].rule, subject: subject, knownSince: time)
+      number: watches[index].created, key: key, rule: watches[index].rule, subject: subject, knownSince: time)
     watches[index].created += 1
     watches[index].series[key] = series
+    if key.group != nil, subject.connection != nil { watches[index].groups[number, default: []].append(key) }
     seriesCount += 1
     return series
+  }
+
+  /// A sample is not kept, because its rule has as many states as it may. That is said once.
+  private func refuse(_ index: Int) {
+    figures.refused += 1
+    watches[index].refused += 1
+    guard !watches[index].isRefusalTold else { return }
+    watches[index].isRefusalTold = true
+    overflowed?(watches[index].rule)
   }
 
   /// Forgets what is inactive and has nothing in its window; once between two evaluations, as it looks at all.
   private func sweep() {
     guard !isSwept else { return }
     isSwept = true
-    for index in watches.indices {
-      let before = watches[index].series.count
-      watches[index].series = watches[index].series.filter { $1.isActive || $1.state.phase != .inactive }
-      let gone = before - watches[index].series.count
-      seriesCount -= gone
-      figures.evicted += UInt64(gone)
-    }
+    for index in watches.indices { sweep(index) }
+  }
+
+  /// The same of one rule.
+  private func sweep(_ index: Int) {
+    guard !watches[index].isSwept else { return }
+    watches[index].isSwept = true
+    let before = watches[index].series.count
+    watches[index].series = watches[index].series.filter { $1.isActive || $1.state.phase != .inactive }
+    let gone = before - watches[index].series.count
+    seriesCount -= gone
+    figures.evicted += UInt64(gone)
+    guard gone > 0, !watches[index].groups.isEmpty else { return }
+    watches[index].groups = Dictionary(grouping: watches[index].series.keys, by: \.subject)
   }
 
   /// Has the next evaluation look at a series, because something came.
@@ -115,19 +163,24 @@ extension AlertMonitor {
     for index in watches.indices {
       watches[index].next = SlidingWindow.boundary(after: clock, step: watches[index].rule.step)
       // A rule about one profile waits for it from the beginning.
-      let rule = watches[index].rule
-      if rule.comparison == .absent, rule.scope == .profile, let plan = watches[index].plan,
-        let series = series(index, UInt32(plan), AlertSeries.Subject(plan: plan), at: clock)
-      {
-        activate(index, series)
-      }
+      expectFirst(index)
     }
     schedule()
   }
 
-  private func schedule() {
+  /// Has a rule that asks for the silence of a profile wait for its first message.
+  func expectFirst(_ index: Int) {
+    let rule = watches[index].rule
+    guard rule.comparison == .absent, rule.scope == .profile, rule.grouping == nil, let plan = watches[index].plan,
+      let series = series(index, UInt32(plan), AlertSeries.Subject(plan: plan), at: clock)
+    else { return }
+    activate(index, series)
+  }
+
+  func schedule() {
     due = watches.filter { !$0.isExhausted }.map(\.due).min() ?? .distantFuture
     isSwept = false
+    for index in watches.indices { watches[index].isSwept = false }
   }
 
   /// Evaluates every rule to the end of the step that `time` lies in.
@@ -167,11 +220,11 @@ extension AlertMonitor {
 
   private func remove(_ index: Int, _ series: AlertSeries) {
     series.isActive = false
-    guard let serial = series.subject.connection?.serial,
-      watches[index].series.removeValue(
-        forKey: AlertSeries.Key(subject: serial, direction: series.subject.direction)) != nil
-    else { return }
+    guard series.subject.connection != nil, watches[index].series.removeValue(forKey: series.key) != nil else { return }
     seriesCount -= 1
+    guard series.key.group != nil else { return }
+    watches[index].groups[series.key.subject]?.removeAll { $0 == series.key }
+    if watches[index].groups[series.key.subject]?.isEmpty == true { watches[index].groups[series.key.subject] = nil }
   }
 
   private func look(_ index: Int, _ rule: AlertRule, _ series: AlertSeries, at boundary: Timestamp) {
@@ -215,17 +268,20 @@ extension AlertMonitor {
 
   /// Resolves the alerts that fire, because a live run has ended and evaluates no rule any more. Call it after `finish`.
   package func end() {
-    for index in watches.indices {
-      for series in watches[index].series.values.sorted(by: { $0.number < $1.number }) where series.state.isFiring {
-        let now = max(clock, watches[index].next.advanced(by: -watches[index].rule.step))
-        let reading = series.read(watches[index].rule, at: now) { open.contains($0) }
-        guard case .resolved(let since) = series.state.take(.over, at: now) else { continue }
-        figures.resolved += 1
-        guard !series.isMuted else { continue }
-        var event = event(index, series, .resolved, reading, at: now, since: since)
-        event.ending = .run
-        tell(event)
-      }
+    for index in watches.indices { end(index, .run) }
+  }
+
+  /// Resolves the alerts of a rule that fire, for a reason that is not their value.
+  func end(_ index: Int, _ ending: AlertEvent.Ending) {
+    for series in watches[index].series.values.sorted(by: { $0.number < $1.number }) where series.state.isFiring {
+      let now = max(clock, watches[index].next.advanced(by: -watches[index].rule.step))
+      let reading = series.read(watches[index].rule, at: now) { open.contains($0) }
+      guard case .resolved(let since) = series.state.take(.over, at: now) else { continue }
+      figures.resolved += 1
+      guard !series.isMuted else { continue }
+      var event = event(index, series, .resolved, reading, at: now, since: since)
+      event.ending = ending
+      tell(event)
     }
   }
 
@@ -290,7 +346,7 @@ extension AlertMonitor {
       rule: rule, state: state, at: boundary, since: since,
       fingerprint: AlertEvent.fingerprint(
         rule, profile: profile, server: subject.server, client: subject.connection?.client,
-        owner: subject.owner, direction: subject.direction),
+        owner: subject.owner, direction: subject.direction, group: subject.group),
       count: max(1, series.count), episode: series.episode ?? boundary)
     event.value = reading.value
     event.samples = reading.counts.samples
@@ -304,6 +360,7 @@ extension AlertMonitor {
     event.connection = subject.connection
     event.owner = subject.owner
     event.direction = subject.direction
+    event.group = subject.group
     event.suppressed = watches[index].suppressed
     watches[index].suppressed = 0
     if state == .firing, collectsEvidence {

@@ -5,6 +5,8 @@ package import IMWire
 /// What the engine tells, as samples of the rules' windows.
 extension AlertMonitor {
   private static let maximumEarly = 8
+  /// Sessions whose names are known, at most; messages of others have no group.
+  private static let maximumSessions = 1 << 16
   /// Connections kept after their last report.
   private static let maximumFinished = 8_192
 
@@ -15,11 +17,16 @@ extension AlertMonitor {
   ) {
     tick(frame.timestamp)
     guard Int(connection.plan) < plans.count else { return }
-    let chosen =
-      selector?.selection(of: frame, note, connection, direction, bytes: bytes, body: body, tlvs: tlvs) ?? 0
+    let choice =
+      selector?.selection(of: frame, note, connection, direction, bytes: bytes, body: body, tlvs: tlvs)
+      ?? FilterChoice()
     let known = self.known(connection, at: frame.timestamp)
+    if interests.groupsSessions, plans[Int(connection.plan)].hasSession, note.session != .max {
+      know(session: note.session, number: UInt64(frame.session))
+    }
+    let origin = SampleOrigin(frame, note)
     if let (at, previous) = reconnected.removeValue(forKey: connection.serial) {
-      for index in reconnectWatches {
+      for index in interests.reconnects {
         count(index, known, at: at, isAffected: true)
         // Without the one before it is no reconnect.
         if let before = connections[previous], let series = series(index, of: known, at: at) {
@@ -27,22 +34,28 @@ extension AlertMonitor {
         }
       }
     }
-    if !checksumWatches.isEmpty, [.be, .le, .bad].contains(frame.checksumStatus) {
-      for index in checksumWatches where takes(index, chosen) {
-        count(index, known, at: frame.timestamp, isAffected: frame.checksumStatus == .bad)
+    if !interests.checksums.isEmpty, [.be, .le, .bad].contains(frame.checksumStatus) {
+      for index in interests.checksums where takes(index, choice.filters) {
+        count(index, known, origin, at: frame.timestamp, isAffected: frame.checksumStatus == .bad)
       }
     }
     let change = beatChange
     beatChange = nil
     if let change, note.isHeartbeat(frame) {
-      for index in jitterWatches { measure(index, known, Double(change.microseconds) / 1_000, at: frame.timestamp) }
+      for index in interests.jitter {
+        measure(index, known, .connection, Double(change.microseconds) / 1_000, at: frame.timestamp)
+      }
     }
     guard note.copy == 1 else { return }
-    if selector != nil, !selected.insert(note.exchange, chosen, limit: limits.exchanges) { figures.refused &+= 1 }
+    if selector != nil, !selected.insert(note.exchange, choice, limit: limits.exchanges) { figures.refused &+= 1 }
     switch frame.kind.pointee.role {
     case .message:
-      for index in messageWatches where takes(index, chosen) { count(index, known, at: frame.timestamp) }
-      if frame.kind.pointee.flags.contains(.expectsAck) { wait(note.exchange, known, since: frame.timestamp) }
+      for index in interests.messages where takes(index, choice.filters) {
+        count(index, known, origin, at: frame.timestamp)
+      }
+      if frame.kind.pointee.flags.contains(.expectsAck) {
+        wait(note.exchange, known, origin, choice.filters, since: frame.timestamp)
+      }
     case .acknowledgment, .heartbeat, .control, .receipt, .other: break
     }
     guard let place = early.firstIndex(where: { $0.id == note.exchange }) else { return }
@@ -73,7 +86,7 @@ extension AlertMonitor {
 
   /// A connection is a further one of a session whose last one was over.
   package func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp) {
-    guard !reconnectWatches.isEmpty else { return }
+    guard !interests.reconnects.isEmpty else { return }
     if reconnected.count >= 1_024 { reconnected.removeAll() }
     reconnected[connection] = (time, previous)
   }
@@ -84,11 +97,25 @@ extension AlertMonitor {
     if issue.details == .gap(.captureLoss) { drop(1, at: issue.timestamp) }
   }
 
-  /// A session has a name, which filters may ask for.
-  package func named(_ session: UInt32, _ name: String) { selector?.named(session, name) }
+  /// A session has a name, which filters and groups may ask for.
+  package func named(_ session: UInt32, _ name: String) {
+    selector?.named(session, name)
+    guard sessions.count < Self.maximumSessions || sessions[session] != nil else { return }
+    sessions[session] = AlertGroup(session: name)
+  }
 
   /// A session is forgotten.
-  package func forgotten(_ session: UInt32) { selector?.forgotten(session) }
+  package func forgotten(_ session: UInt32) {
+    selector?.forgotten(session)
+    sessions[session] = nil
+  }
+
+  /// Takes note of the number that a session has on the wire.
+  private func know(session: UInt32, number: UInt64) {
+    if case .session? = sessions[session] { return }
+    guard sessions.count < Self.maximumSessions else { return }
+    sessions[session] = .session("\(number)", isNumber: true)
+  }
 
   /// Takes note of a SYN.
   package func opened(_ connection: ConnectionInfo, _ at: Timestamp) { tick(at) }
@@ -96,8 +123,8 @@ extension AlertMonitor {
   /// Counts a connection that failed, and takes note that one is over.
   package func connection(_ report: ConnectionReport) {
     guard report.isFinal || report.reason != .open else {
-      if !reportWatches.isEmpty, let known = connections[report.info.serial] {
-        tick(report.madeAt)
+      if let known = connections[report.info.serial] {
+        if !interests.reports.isEmpty { tick(report.madeAt) }
         told(report, known, at: report.madeAt)
       }
       return
@@ -110,19 +137,21 @@ extension AlertMonitor {
       info.plan = report.serverPlan ?? info.plan
       let failed = MonitoredConnection(info)
       failed.endpoint = endpoint
-      for index in attemptWatches { count(index, failed, at: at, isAffected: true) }
-      for index in failureWatches { count(index, failed, at: at, isAffected: true) }
-      if report.reason == .refused { for index in refusedWatches { count(index, failed, at: at, isAffected: true) } }
+      for index in interests.attempts { count(index, failed, at: at, isAffected: true) }
+      for index in interests.failures { count(index, failed, at: at, isAffected: true) }
+      if report.reason == .refused { for index in interests.refused { count(index, failed, at: at, isAffected: true) } }
       told(report, failed, at: at)
-    } else if !reportWatches.isEmpty, let known = connections[report.info.serial] {
+    } else if let known = connections[report.info.serial] {
       // What comes behind its end is counted when it is told.
       told(report, known, at: known.isOver ? max(at, clock) : at)
     }
     guard report.reason != .open, let known = connections[report.info.serial], !known.isOver else { return }
     known.isOver = true
     for index in watches.indices where watches[index].rule.scope == .connection {
-      for direction in [nil, Direction.clientToServer, .serverToClient] {
-        let key = AlertSeries.Key(subject: report.info.serial, direction: direction)
+      let plain = [nil, Direction.clientToServer, .serverToClient].map {
+        AlertSeries.Key(subject: report.info.serial, direction: $0)
+      }
+      for key in watches[index].rule.grouping == nil ? plain : watches[index].groups[report.info.serial] ?? [] {
         guard let series = watches[index].series[key] else { continue }
         series.isOver = true
         activate(index, series)
@@ -140,11 +169,12 @@ extension AlertMonitor {
 
   /// Counts what came since the connection's last report.
   private func told(_ report: ConnectionReport, _ known: MonitoredConnection, at time: Timestamp) {
-    guard !reportWatches.isEmpty else { return }
     let told = ReportCounts(report)
+    // Kept though no rule asks: one that is read later counts from here.
+    defer { known.told = told }
+    guard !interests.reports.isEmpty else { return }
     let new = told.since(known.told).asGrowth
-    known.told = told
-    for (index, figure) in reportWatches {
+    for (index, figure) in interests.reports {
       guard case .count(let count)? = figure.value(new), count > 0 else { continue }
       guard let series = series(index, of: known, at: time) else { continue }
       touch(index, series)
@@ -172,7 +202,7 @@ extension AlertMonitor {
     connections[info.serial] = new
     lastConnection = new
     // Its first frame proves that it was opened.
-    if info.sawOpening { for index in attemptWatches { count(index, new, at: time) } }
+    if info.sawOpening { for index in interests.attempts { count(index, new, at: time) } }
     return new
   }
 
@@ -187,17 +217,32 @@ extension AlertMonitor {
       beat(exchange, known, at: at)
       return
     }
-    let chosen = selected[exchange.id]
-    if selector != nil, exchange.fate != .pending { selected.settle(exchange.id) }
-    if exchange.fate == .rejected, !refusalWatches.isEmpty { refused(exchange, chosen, known, at: at) }
+    let origin = SampleOrigin(exchange)
+    let choice = selected[exchange.id]
+    var chosen = choice.filters, chosenLate = choice.filters
+    if let selector, exchange.fate != .pending {
+      // A late answer changes nothing of what was chosen when the message was given up.
+      if !isLate {
+        chosen = selector.decided(exchange, choice, status: statuses[exchange.status])
+        selected.settle(exchange.id, chosen)
+      } else if role == .message, !interests.lateAnswers.isEmpty {
+        chosenLate = selector.decided(exchange, choice, status: statuses[exchange.status])
+      }
+    }
+    if exchange.fate == .rejected, !interests.refusals.isEmpty { refused(exchange, chosen, known, at: at) }
     if isLate, role == .message {
-      for index in lateWatches where takes(index, chosen) { count(index, known, at: at, isAffected: true) }
+      for index in interests.lateAnswers where takes(index, chosenLate) {
+        count(index, known, origin, at: at, isAffected: true)
+      }
     }
-    if !openWatches.isEmpty, role == .message, open.remove(exchange.id) != nil, exchange.fate != .pending {
+    if !isLate, role == .message, exchange.fate != .pending {
+      for index in interests.decidedMessages where takes(index, chosen) { count(index, known, origin, at: at) }
+    }
+    if !interests.open.isEmpty, role == .message, open.remove(exchange.id) != nil, exchange.fate != .pending {
       let waited = max(0, Double(at.nanoseconds(since: exchange.firstAt)) / 1e6)
-      for index in openWatches where takes(index, chosen) { measure(index, known, waited, at: at) }
+      for index in interests.open where takes(index, chosen) { measure(index, known, origin, waited, at: at) }
     }
-    for index in settledWatches where takes(index, chosen) {
+    for index in interests.settled where takes(index, chosen) {
       guard case .fates(let part) = watches[index].rule.metric.samples else {
         roundTripped(index, known, exchange, at: at)
         continue
@@ -207,14 +252,14 @@ extension AlertMonitor {
       let wasUnknown = isLate && exchange.outcome.before == .unknown
       if part == .unknown, isLate, !wasUnknown { continue }
       if part != .unknown, exchange.fate == .unknown {
-        if watches[index].rule.metric.isDoubtful { doubt(index, known, at: at) }
+        if watches[index].rule.metric.isDoubtful { doubt(index, known, origin, at: at) }
       } else if part != .unknown, wasUnknown {
-        learn(index, known, at: at)
-        count(index, known, at: at, isAffected: isAffected)
+        learn(index, known, origin, at: at)
+        count(index, known, origin, at: at, isAffected: isAffected)
       } else if isLate {
-        amend(index, known, isAffected: isAffected, part, at: at)
+        amend(index, known, origin, isAffected: isAffected, part, at: at)
       } else {
-        count(index, known, at: at, isAffected: isAffected)
+        count(index, known, origin, at: at, isAffected: isAffected)
       }
     }
   }
@@ -247,16 +292,16 @@ extension AlertMonitor {
   }
 
   /// Takes note of a message of which nobody knows what became.
-  private func doubt(_ index: Int, _ known: MonitoredConnection, at time: Timestamp) {
-    guard let series = series(index, of: known, at: time) else { return }
+  private func doubt(_ index: Int, _ known: MonitoredConnection, _ origin: SampleOrigin, at time: Timestamp) {
+    guard let series = series(index, of: known, nil, origin, at: time) else { return }
     touch(index, series)
     series.window[time].unknown &+= 1
     contribute(series, known, at: time)
   }
 
   /// It is known after all.
-  private func learn(_ index: Int, _ known: MonitoredConnection, at time: Timestamp) {
-    guard let series = series(index, of: known, at: time) else { return }
+  private func learn(_ index: Int, _ known: MonitoredConnection, _ origin: SampleOrigin, at time: Timestamp) {
+    guard let series = series(index, of: known, nil, origin, at: time) else { return }
     series.window.learn()
   }
 
@@ -267,16 +312,17 @@ extension AlertMonitor {
   private func refused(_ exchange: Exchange, _ chosen: UInt64, _ known: MonitoredConnection, at time: Timestamp) {
     let kind = plans[Int(exchange.plan)].kind(at: Int(exchange.kind))
     guard kind?.flags.contains(.handshake) == true else { return }
-    for index in refusalWatches where takes(index, chosen) && isChosen(exchange, watches[index].rule) {
-      count(index, known, at: time, isAffected: true)
+    for index in interests.refusals where takes(index, chosen) && isChosen(exchange, watches[index].rule) {
+      count(index, known, SampleOrigin(exchange), at: time, isAffected: true)
     }
   }
 
   /// An answer came after all: the message was counted before.
   private func amend(
-    _ index: Int, _ known: MonitoredConnection, isAffected: Bool, _ part: RuleSamples.FatePart, at time: Timestamp
+    _ index: Int, _ known: MonitoredConnection, _ origin: SampleOrigin, isAffected: Bool, _ part: RuleSamples.FatePart,
+    at time: Timestamp
   ) {
-    guard let series = series(index, of: known, at: time) else { return }
+    guard let series = series(index, of: known, nil, origin, at: time) else { return }
     touch(index, series)
     if part == .retry {
       if isAffected { series.window[time].affected &+= 1 }
@@ -286,22 +332,24 @@ extension AlertMonitor {
   }
 
   private func beat(_ exchange: Exchange, _ known: MonitoredConnection, at time: Timestamp) {
-    guard !beatWatches.isEmpty else { return }
     switch exchange.fate {
     case .acked, .ackedAfterRetry, .rejected: known.missedInARow = 0
     case .unanswered, .damaged: known.missedInARow += 1
     case .pending, .unacknowledged, .unknown: return
     }
-    for index in beatWatches {
-      measure(index, known, Double(known.missedInARow), at: time, isAffected: known.missedInARow > 0)
+    for index in interests.beats {
+      measure(index, known, .connection, Double(known.missedInARow), at: time, isAffected: known.missedInARow > 0)
     }
   }
 
-  func wait(_ exchange: UInt32, _ known: MonitoredConnection, since time: Timestamp) {
-    guard !openWatches.isEmpty, open.count < limits.exchanges else { return }
+  func wait(
+    _ exchange: UInt32, _ known: MonitoredConnection, _ origin: SampleOrigin = .connection, _ chosen: UInt64 = 0,
+    since time: Timestamp
+  ) {
+    guard !interests.open.isEmpty, open.count < limits.exchanges else { return }
     open.insert(exchange)
-    for index in openWatches where takes(index, selected[exchange]) {
-      guard let series = series(index, of: known, at: time) else { continue }
+    for index in interests.open where takes(index, chosen) {
+      guard let series = series(index, of: known, nil, origin, at: time) else { continue }
       activate(index, series)
       guard series.open.count < AlertSeries.maximumOpen else { continue }
       series.open.append((exchange, time, known.info))
@@ -311,8 +359,11 @@ extension AlertMonitor {
 
   // MARK: Samples
 
-  func count(_ index: Int, _ known: MonitoredConnection, at time: Timestamp, isAffected: Bool = false) {
-    guard let series = series(index, of: known, at: time) else { return }
+  func count(
+    _ index: Int, _ known: MonitoredConnection, _ origin: SampleOrigin = .connection, at time: Timestamp,
+    isAffected: Bool = false
+  ) {
+    guard let series = series(index, of: known, nil, origin, at: time) else { return }
     touch(index, series)
     series.window[time].add(
       affected: isAffected ? SlidingWindow.Affected(connection: known.info, at: time) : nil)
@@ -321,9 +372,10 @@ extension AlertMonitor {
 
   /// A measured value; without `isAffected` it counts against its connection when it is beyond the threshold.
   private func measure(
-    _ index: Int, _ known: MonitoredConnection, _ value: Double, at time: Timestamp, isAffected: Bool? = nil
+    _ index: Int, _ known: MonitoredConnection, _ origin: SampleOrigin, _ value: Double,
+    at time: Timestamp, isAffected: Bool? = nil
   ) {
-    guard let series = series(index, of: known, at: time) else { return }
+    guard let series = series(index, of: known, nil, origin, at: time) else { return }
     touch(index, series)
     let rule = watches[index].rule
     let counts = isAffected ?? rule.comparison.holds(value, rule.threshold)
@@ -336,7 +388,7 @@ extension AlertMonitor {
   private func roundTripped(_ index: Int, _ known: MonitoredConnection, _ exchange: Exchange, at time: Timestamp) {
     let rule = watches[index].rule
     guard let roundTrip = exchange.roundTrip, rule.direction.map({ $0 == exchange.direction }) ?? true,
-      let series = series(index, of: known, exchange.direction, at: time)
+      let series = series(index, of: known, exchange.direction, SampleOrigin(exchange), at: time)
     else { return }
     touch(index, series)
     let counts = rule.comparison.holds(Double(roundTrip.microseconds) / 1_000, rule.threshold)

@@ -7,7 +7,7 @@ extension AlertMonitor {
   package func sent(_ exchange: UInt32, of info: ConnectionInfo, at time: Timestamp) {
     tick(time)
     let known = known(info, at: time)
-    for index in messageWatches { count(index, known, at: time) }
+    for index in interests.messages { count(index, known, at: time) }
     wait(exchange, known, since: time)
   }
 
@@ -22,15 +22,15 @@ extension AlertMonitor {
   package func attempted(_ info: ConnectionInfo, hasSucceeded: Bool, at time: Timestamp) {
     tick(time)
     let known = known(info, at: time)
-    for index in attemptWatches { count(index, known, at: time, isAffected: !hasSucceeded) }
+    for index in interests.attempts { count(index, known, at: time, isAffected: !hasSucceeded) }
     guard !hasSucceeded else { return }
-    for index in failureWatches { count(index, known, at: time, isAffected: true) }
+    for index in interests.failures { count(index, known, at: time, isAffected: true) }
   }
 
   /// A client whose connections were all lost has one again.
   package func returned(_ info: ConnectionInfo, at time: Timestamp) {
     tick(time)
     let known = known(info, at: time)
-    for index in reconnectWatches { count(index, known, at: time, isAffected: true) }
+    for index in interests.reconnects { count(index, known, at: time, isAffected: true) }
   }
 }

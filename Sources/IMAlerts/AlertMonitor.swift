@@ -21,9 +21,15 @@ package final class AlertMonitor: EngineSink {
   package static let costPerConnection = 256
   /// One rule at work.
   struct Watch {
-    let rule: AlertRule
+    var rule: AlertRule
     /// The index of the rule's profile; `nil` for all.
     let plan: UInt8?
+    /// The keys of a connection's states, by its number: of rules about connections whose messages have groups.
+    var groups: [UInt32: [AlertSeries.Key]] = [:]
+    /// Samples that were not kept, because the rule has as many states as it may; and whether that was said.
+    var refused: UInt64 = 0, isRefusalTold = false
+    /// Whether all that could be forgotten was, at the current boundary.
+    var isSwept = false
     var series: [AlertSeries.Key: AlertSeries] = [:]
     /// Those that the next evaluation looks at.
     var active: [AlertSeries] = []
@@ -46,7 +52,9 @@ package final class AlertMonitor: EngineSink {
   let plans: [ProtocolPlan]
   let limits: AlertLimits
   let collectsEvidence: Bool
-  /// Says which messages the filters of the rules choose; `nil` where no rule has one.
+  /// Is told when a rule has as many states as it may, once for each rule.
+  package var overflowed: ((AlertRule) -> Void)?
+  /// Says which messages the filters of the rules choose; `nil` where no rule has one, or will.
   let selector: (any MessageSelector)?
   @exclusivity(unchecked) var selected = SelectedMessages()
   /// Who has the end of this host of a connection; `nil` where nobody knows.
@@ -56,12 +64,9 @@ package final class AlertMonitor: EngineSink {
   let tell: (AlertEvent) -> Void
   @exclusivity(unchecked) var watches: [Watch]
   /// The rules by what they want to hear of.
-  let refusalWatches: [Int]
-  let settledWatches: [Int], checksumWatches: [Int], beatWatches: [Int], jitterWatches: [Int], openWatches: [Int]
-  let messageWatches: [Int], reconnectWatches: [Int], attemptWatches: [Int], failureWatches: [Int], dropWatches: [Int]
-  let refusedWatches: [Int], lateWatches: [Int]
-  /// Rules of what connections report, with the figures that they count.
-  let reportWatches: [(index: Int, figure: Figure<ReportCounts>)]
+  @exclusivity(unchecked) var interests: AlertInterests
+  /// Sessions by the tracker's number, where a rule has groups of them.
+  @exclusivity(unchecked) var sessions: [UInt32: AlertGroup] = [:]
   @exclusivity(unchecked) private(set) var roles: RoleTable
   var servers = ServerBook()
   @exclusivity(unchecked) var connections: [UInt32: MonitoredConnection] = [:]
@@ -107,30 +112,13 @@ package final class AlertMonitor: EngineSink {
     self.selector = selector
     self.owner = owner
     self.tell = tell
-    watches = rules.map { rule in
-      Watch(rule: rule, plan: rule.profile.flatMap { name in plans.firstIndex { $0.name == name } }.map { UInt8($0) })
-    }
-    func watching(_ samples: RuleSamples) -> [Int] { rules.indices.filter { rules[$0].metric.samples == samples } }
-    settledWatches = rules.indices.filter {
-      switch rules[$0].metric.samples {
-      case .fates, .roundTrips: true
-      default: false
-      }
-    }
-    refusalWatches = watching(.refusedHandshakes)
-    checksumWatches = watching(.checksums)
-    beatWatches = watching(.missedHeartbeats)
-    jitterWatches = watching(.heartbeatChanges)
-    openWatches = watching(.ages)
-    messageWatches = watching(.messages)
-    reconnectWatches = watching(.reconnects)
-    attemptWatches = watching(.attempts)
-    failureWatches = watching(.failedConnections)
-    dropWatches = watching(.packets)
-    refusedWatches = watching(.refusedConnections)
-    lateWatches = watching(.lateAnswers)
-    reportWatches = rules.indices.compactMap { index in rules[index].metric.reported.map { (index, $0) } }
+    watches = rules.map { Self.watch($0, plans) }
+    interests = AlertInterests(rules)
     roles = RoleTable(plans: plans)
+  }
+
+  static func watch(_ rule: AlertRule, _ plans: [ProtocolPlan]) -> Watch {
+    Watch(rule: rule, plan: rule.profile.flatMap { name in plans.firstIndex { $0.name == name } }.map { UInt8($0) })
   }
 
   /// What types are for has changed.
@@ -160,8 +148,8 @@ package final class AlertMonitor: EngineSink {
       kernelDropped = time.nanoseconds(since: lastKernelDropAt ?? .distantPast) > quiet ? lost : kernelDropped &+ lost
       lastKernelDropAt = max(lastKernelDropAt ?? .distantPast, time)
     }
-    guard let received, received > before.received, !dropWatches.isEmpty else { return }
-    for index in dropWatches {
+    guard let received, received > before.received, !interests.drops.isEmpty else { return }
+    for index in interests.drops {
       guard let series = series(index, .max, AlertSeries.Subject(), at: time) else { continue }
       touch(index, series)
       series.window[time].samples &+= received - before.received

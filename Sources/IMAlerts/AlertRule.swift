@@ -33,8 +33,14 @@ package struct AlertRule: Equatable, Sendable {
   package var direction: Direction?
   /// Only messages that this filter takes; `nil` for all.
   package var filter: String?
+  /// Whether the filter asks what became of a message, so that it is answered when that is decided.
+  package var filterAsksFate = false
   /// The place of `filter` among the filters of the rules.
   package var filterPlace = 0
+  /// What has a state of its own within the scope; `nil` for the scope alone.
+  package var grouping: AlertGrouping?
+  /// States of the rule, at most; what has none is not counted.
+  package var maximumSeries: Int?
   /// The bit of `filter` in what a `MessageSelector` says; 0 for none.
   var filterBit: UInt64 { filter == nil ? 0 : 1 << UInt64(filterPlace) }
   /// With fewer samples in the window there is no value.
@@ -43,6 +49,8 @@ package struct AlertRule: Equatable, Sendable {
   package var severity = AlertSeverity.warning
   /// What else an alert carries, by name, in order.
   package var labels: [Label] = []
+  /// The address of a page that says what to do; `nil` for none.
+  package var runbook: String?
 
   /// A name and a value.
   package struct Label: Hashable, Sendable {
@@ -76,7 +84,16 @@ package struct AlertRule: Equatable, Sendable {
 
   /// How long after its time a boundary is evaluated, in nanoseconds.
   package var lag: Int64 {
-    metric.samples.areToldLate ? 7_000_000_000 : 250_000_000
+    metric.samples.areToldLate || countsDecided ? 7_000_000_000 : 250_000_000
+  }
+  /// Whether it counts messages when their fate is decided, and not when they are sent: its filter asks for the fate.
+  var countsDecided: Bool { metric.samples == .messages && filterAsksFate }
+  /// Whether what this rule has counted, and whether it fires, means the same under `other`: only what alerts say beside that, and the
+  /// place of the filter, may differ.
+  package func judgesLike(_ other: AlertRule) -> Bool {
+    var same = other
+    (same.summary, same.runbook, same.filterPlace) = (summary, runbook, filterPlace)
+    return same == self
   }
   /// The metric's name, with the direction of the round trips that it is of: `rtt_p95[c2s]`.
   package func metricName(_ direction: Direction?) -> String {

@@ -2,6 +2,16 @@ import IMMetrics
 import IMWire
 package import IMYAML
 
+/// What is known of the filter of a rule once it was looked at.
+package enum FilterVerdict: Equatable, Sendable {
+  /// It is wrong, and why.
+  case mistake(String)
+  /// The first frame of a message answers it.
+  case asksFrame
+  /// It asks what became of a message, too.
+  case asksFate
+}
+
 /// Reads a file of rules. See imdump-rules(5).
 ///
 /// The file is not trusted: its size and its depth, the rules, their labels and their windows have limits, and every mistake
@@ -27,19 +37,24 @@ package struct AlertRules: Equatable, Sendable {
   /// Steps of a window: about six where that is a whole number of seconds, and never more than these.
   static let usualSteps: Int64 = 6
   static let maximumSteps: Int64 = 60
+  /// States of a rule with groups where it does not say how many, and the most that a rule may say.
+  package static let usualSeries = 1_000, maximumSeries = 10_000
+  /// The longest address of a runbook, in bytes.
+  static let maximumAddress = 2_048
   /// Labels that every alert has of its own.
   static let reservedLabels: Set<String> = [
     "alertname", "severity", "profile", "server", "client", "scope", "sensor", "interface", "owner", "direction",
   ]
 
   /// Reads the rules in `text`; `source` names it in errors. `profiles` are the names that rules may speak of;
-  /// `mistake` says what is wrong with a filter over messages, and is `nil` where there is nothing to filter by.
+  /// `examine` looks at a filter over messages, and is `nil` where there is nothing to filter by.
   package init(
-    _ text: String, source: String, profiles: [String], mistake: ((String) -> String?)? = nil
+    _ text: String, source: String, profiles: [String], examine: ((String) -> FilterVerdict)? = nil
   ) throws(SourceError) {
     let root = try YAMLReader(text, source: source, subject: "rules file")
-    try root.allow("version", "rules")
+    try root.allow("version", "rules", "runbook")
     _ = try root.required("version").number(1...1)
+    let runbook = try root.optional("runbook").map { reader throws(SourceError) in try Self.address(reader) }
     let list = try root.required("rules")
     let elements = try list.elements()
     guard !elements.isEmpty else { throw list.error("there are no rules") }
@@ -48,7 +63,11 @@ package struct AlertRules: Equatable, Sendable {
     var names: Set<String> = []
     for element in elements {
       var rule = try Self.rule(element, profiles)
-      if let filter = try element.optional("filter") { try choose(filter, &rule, mistake) }
+      if rule.runbook == nil { rule.runbook = runbook }
+      let filter = try element.optional("filter")
+      let place = try element.optional("where")
+      if filter != nil, let place { throw place.error("'filter' is another name of 'where': one of them") }
+      if let filter = place ?? filter { try choose(filter, &rule, examine) }
       guard names.insert(rule.name).inserted else {
         throw try element.required("name").error("another rule has the name '\(rule.name)'")
       }
@@ -59,17 +78,26 @@ package struct AlertRules: Equatable, Sendable {
   // MARK: One rule
 
   private mutating func choose(
-    _ reader: YAMLReader, _ rule: inout AlertRule, _ mistake: ((String) -> String?)?
+    _ reader: YAMLReader, _ rule: inout AlertRule, _ examine: ((String) -> FilterVerdict)?
   ) throws(SourceError) {
     guard rule.metric.samples.areOfMessages else {
       throw reader.error("\(rule.metric.rawValue) is not counted by messages")
     }
-    guard let mistake else { throw reader.error("only what reads packets can choose messages by a filter") }
+    guard let examine else { throw reader.error("only what reads packets can choose messages by a filter") }
     let filter = try reader.text()
     guard filter.utf8.count <= Self.maximumFilterLength else {
       throw reader.error("a filter has at most \(Self.maximumFilterLength) bytes")
     }
-    if let mistake = mistake(filter) { throw reader.error(mistake) }
+    switch examine(filter) {
+    case .mistake(let message): throw reader.error(message)
+    case .asksFrame: rule.filterAsksFate = false
+    case .asksFate:
+      guard rule.metric.samples.areDecided else {
+        throw reader.error(
+          "\(rule.metric.rawValue) is counted before the fate of a message is known: ask for what its first frame says")
+      }
+      rule.filterAsksFate = true
+    }
     if !filters.contains(filter) { filters.append(filter) }
     guard filters.count <= Self.maximumFilters else {
       throw reader.error("the rules of a file have at most \(Self.maximumFilters) different filters")
@@ -81,7 +109,7 @@ package struct AlertRules: Equatable, Sendable {
   private static func rule(_ reader: YAMLReader, _ profiles: [String]) throws(SourceError) -> AlertRule {
     try reader.allow(
       "name", "summary", "metric", "scope", "profile", "window", "op", "threshold", "clear", "for", "keep_firing",
-      "min_samples", "severity", "labels", "status", "filter", "direction")
+      "min_samples", "severity", "labels", "status", "where", "filter", "direction", "by", "max_series", "runbook")
     let metric = try word(reader.required("metric"), AlertMetric.allCases.map { ($0.rawValue, $0) })
     let scope = try self.scope(reader, metric)
     let comparison: AlertOperator = try word(reader.required("op"), AlertOperator.self)
@@ -125,8 +153,46 @@ package struct AlertRules: Equatable, Sendable {
         direction, [Direction.clientToServer, .serverToClient].map { ($0.shortName, $0) })
     }
     if let severity = try reader.optional("severity") { rule.severity = try word(severity, AlertSeverity.self) }
-    if let labels = try reader.optional("labels") { rule.labels = try self.labels(labels) }
+    try grouping(reader, &rule)
+    if let labels = try reader.optional("labels") {
+      rule.labels = try self.labels(labels)
+      if let own = rule.grouping?.name, rule.labels.contains(where: { $0.name == own }) {
+        throw labels.error("'\(own)' is a label that imdump sets itself, with this 'by'")
+      }
+    }
+    rule.runbook = try reader.optional("runbook").map { reader throws(SourceError) in try address(reader) }
     return rule
+  }
+
+  /// `by` and `max_series`.
+  private static func grouping(_ reader: YAMLReader, _ rule: inout AlertRule) throws(SourceError) {
+    if let by = try reader.optional("by") {
+      let text = try by.text()
+      guard let grouping = AlertGrouping(text) else {
+        throw by.error("'\(cut(text))' is none of client, session, type, owner, and network such as network/24")
+      }
+      let samples = rule.metric.samples
+      guard rule.scope != .capture else { throw by.error("the scope capture has no groups") }
+      guard !grouping.isOfMessages || samples.areOfMessages else {
+        throw by.error("\(rule.metric.rawValue) is not counted by messages, so not by \(grouping.name)")
+      }
+      guard rule.scope != .connection || grouping.isOfMessages else {
+        throw by.error("a connection has one \(grouping.name)")
+      }
+      guard rule.scope != .owner || grouping != .owner else { throw by.error("the scope is owner already") }
+      rule.grouping = grouping
+      rule.maximumSeries = usualSeries
+    }
+    if let most = try reader.optional("max_series") { rule.maximumSeries = try most.number(1...maximumSeries) }
+  }
+
+  /// An address of HTTP.
+  private static func address(_ reader: YAMLReader) throws(SourceError) -> String {
+    let text = try reader.text()
+    guard text.utf8.count <= maximumAddress, text.utf8.allSatisfy({ $0 > 32 && $0 < 127 }),
+      text.hasPrefix("https://") || text.hasPrefix("http://")
+    else { throw reader.error("'\(cut(text))' is no address that begins with https:// or http://") }
+    return text
   }
 
   private static func scope(_ reader: YAMLReader, _ metric: AlertMetric) throws(SourceError) -> AlertScope {

@@ -10,6 +10,8 @@ final class AlertSeries {
     var server: Endpoint?
     var connection: ConnectionInfo?
     var owner: String?
+    /// The group of a rule with `by`.
+    var group: AlertGroup?
     /// The direction of the messages whose round trips it takes; `nil` where the metric is not of one direction.
     var direction: Direction?
   }
@@ -20,6 +22,8 @@ final class AlertSeries {
     let subject: UInt32
     /// The direction of round trips.
     var direction: Direction?
+    /// The group of a rule with `by`.
+    var group: AlertGroup?
   }
 
   /// Connections whose packets are remembered as evidence, at most.
@@ -29,6 +33,7 @@ final class AlertSeries {
 
   /// Its number under its rule: series are looked at in this order.
   let number: Int
+  let key: Key
   let subject: Subject
   /// When it was first heard of.
   let knownSince: Timestamp
@@ -51,8 +56,9 @@ final class AlertSeries {
   /// The connections with samples, and when the last one came; only where evidence is wanted.
   @exclusivity(unchecked) var contributors: [UInt32: (connection: ConnectionInfo, at: Timestamp)] = [:]
 
-  init(number: Int, rule: AlertRule, subject: Subject, knownSince: Timestamp) {
+  init(number: Int, key: Key, rule: AlertRule, subject: Subject, knownSince: Timestamp) {
     self.number = number
+    self.key = key
     self.subject = subject
     self.knownSince = knownSince
     window = SlidingWindow(step: rule.step, count: rule.window / rule.step)

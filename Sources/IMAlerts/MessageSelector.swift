@@ -1,14 +1,53 @@
 package import IMEngine
 package import IMWire
 
-/// Says which messages the filters of rules choose, by the frames that carry them.
+/// What the filters of rules say of a message by its first frame.
+package struct FilterChoice: Equatable, Sendable {
+  /// Bit `n` where the filter of `AlertRules.filters` at `n` takes the message, or may still take it: it asks for the fate.
+  package var filters: UInt64 = 0
+  /// What the frame answered of filters that ask for the fate, in bits of the selector's choice.
+  package var answers: UInt64 = 0
+
+  /// No filter takes it.
+  package init() {}
+}
+
+/// Where the bits of filters are after other ones took their places: that at `n` is at `filters[n]`, or is gone.
+package struct FilterMoves: Equatable, Sendable {
+  /// New places of bits of `FilterChoice.filters` and of `FilterChoice.answers`.
+  package var filters: [Int?], answers: [Int?]
+
+  /// Moves of their parts.
+  package init(filters: [Int?], answers: [Int?]) {
+    self.filters = filters
+    self.answers = answers
+  }
+
+  /// `choice` with its bits at their new places.
+  func move(_ choice: FilterChoice) -> FilterChoice {
+    func move(_ bits: UInt64, _ places: [Int?]) -> UInt64 {
+      var moved: UInt64 = 0
+      for (place, new) in places.enumerated() where place < 64 && bits & 1 << UInt64(place) != 0 {
+        if let new { moved |= 1 << UInt64(new) }
+      }
+      return moved
+    }
+    var moved = FilterChoice()
+    moved.filters = move(choice.filters, filters)
+    moved.answers = move(choice.answers, answers)
+    return moved
+  }
+}
+
+/// Says which messages the filters of rules choose, by the frames that carry them and, where they ask, by what became of them.
 package protocol MessageSelector: AnyObject {
-  /// The filters that take a frame: bit `n` for that of `AlertRules.filters` at `n`. Told of every frame, in order: one
-  /// may tell what the next ones mean.
+  /// What filters say of a message by its frame. Told of every frame, in order: one may tell what the next ones mean.
   func selection(
     of frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
-  ) -> UInt64
+  ) -> FilterChoice
+  /// The filters among those of `choice` that take a message, now that its fate is known; `status` is that of its answer.
+  func decided(_ exchange: Exchange, _ choice: FilterChoice, status: StatusCode?) -> UInt64
   /// A session has a name.
   func named(_ session: UInt32, _ name: String)
   /// A session is forgotten.
@@ -19,8 +58,8 @@ package protocol MessageSelector: AnyObject {
 
 /// The messages that filters of rules chose, until nothing more can come of them.
 struct SelectedMessages: ~Copyable {
-  /// The filters that chose a message, by `Exchange.id`.
-  private var bits: [UInt32: UInt64] = [:]
+  /// What filters said of a message, by `Exchange.id`.
+  private var choices: [UInt32: FilterChoice] = [:]
   /// Those whose fate was decided, oldest first. An answer may still come late.
   private var settled = RingQueue<UInt32>()
   /// The last message whose first frame was told.
@@ -33,21 +72,30 @@ struct SelectedMessages: ~Copyable {
   }
 
   /// Takes note of a message whose first frame is there. At most `limit` are kept; false where there is no room.
-  mutating func insert(_ exchange: UInt32, _ filters: UInt64, limit: Int) -> Bool {
+  mutating func insert(_ exchange: UInt32, _ choice: FilterChoice, limit: Int) -> Bool {
     if isAhead(exchange) { last = exchange }
-    guard filters != 0 else { return true }
-    while bits.count >= limit, let oldest = settled.popFirst() { bits[oldest] = nil }
-    guard bits.count < limit else { return false }
-    bits[exchange] = filters
+    guard choice.filters != 0 else { return true }
+    while choices.count >= limit, let oldest = settled.popFirst() { choices[oldest] = nil }
+    guard choices.count < limit else { return false }
+    choices[exchange] = choice
     return true
   }
 
-  /// The fate of a message was decided: it is forgotten first.
-  mutating func settle(_ exchange: UInt32) {
-    guard bits[exchange] != nil else { return }
+  /// The fate of a message was decided, and these filters took it: it is forgotten first.
+  mutating func settle(_ exchange: UInt32, _ filters: UInt64) {
+    guard choices[exchange] != nil else { return }
+    choices[exchange]?.filters = filters
     settled.append(exchange)
   }
 
-  /// The filters that chose a message.
-  subscript(exchange: UInt32) -> UInt64 { bits[exchange] ?? 0 }
+  /// What filters said of a message.
+  subscript(exchange: UInt32) -> FilterChoice { choices[exchange] ?? FilterChoice() }
+
+  /// Filters and their answers have other bits now.
+  mutating func move(_ moves: FilterMoves) {
+    for (exchange, choice) in choices {
+      let moved = moves.move(choice)
+      choices[exchange] = moved.filters == 0 ? nil : moved
+    }
+  }
 }

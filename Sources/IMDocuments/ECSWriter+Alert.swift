@@ -32,6 +32,7 @@ extension ECSWriter {
     lines.name("id", rule.name)
     lines.text("name", rule.summary)
     lines.name("category", rule.metric.rawValue)
+    lines.text("reference", rule.runbook)
     lines.close()
     if let server = alert.server {
       open("server", server, &lines)
@@ -101,6 +102,10 @@ extension ECSWriter {
     if let first = alert.first { affected("first", first, &lines) }
     if let last = alert.last { affected("last", last, &lines) }
     lines.text("evidence", alert.evidence)
+    if let group = alert.group, let grouping = rule.grouping {
+      lines.name("group_by", grouping.name)
+      lines.text("group", group.name)
+    }
     lines.close()
   }
 

@@ -21,12 +21,25 @@ package struct Filter: Sendable {
   package var fieldsUsed: [Int] { Set(tests.map(\.field)).sorted() }
 
   /// Whether `record` is as the filter asks. Looks at fields from left to right and only until the answer is known.
-  package func matches(_ record: some FilterRecord) -> Bool {
+  package func matches(_ record: some FilterRecord) -> Bool { outcome { tests[$0].holds(for: record) } }
+
+  // MARK: In parts
+
+  /// The field that each test asks for, by the test's place in the filter, from left to right.
+  package var testFields: [Int] { tests.map(\.field) }
+
+  /// Whether `record` is as the test at `place` asks.
+  package func holds(_ place: Int, for record: some FilterRecord) -> Bool { tests[place].holds(for: record) }
+
+  /// What the filter says where `holds` says of each test whether it holds. Of two records that know different fields, each answers
+  /// its own tests.
+  @inline(__always)
+  package func outcome(_ holds: (Int) -> Bool) -> Bool {
     var outcome = false
     var index = 0
     while index < program.count {
       switch program[index] {
-      case .test(let test): outcome = tests[test].holds(for: record)
+      case .test(let test): outcome = holds(test)
       case .invert: outcome.toggle()
       case .jumpIfFalse(let target):
         if !outcome {
@@ -42,5 +55,33 @@ package struct Filter: Sendable {
       index += 1
     }
     return outcome
+  }
+
+  /// Whether the filter may say yes, where `known` is `nil` for tests whose outcome is not known yet. It may be wrong only in saying so:
+  /// that two tests cannot hold together is not seen, and long programs
+  /// are not looked at.
+  package func mayMatch(_ known: (Int) -> Bool?) -> Bool {
+    guard program.count < UInt128.bitWidth else { return true }
+    // Bit `n`: the place `n` of the program can be reached with that outcome. Jumps go forward only.
+    var reachedFalse: UInt128 = 1, reachedTrue: UInt128 = 0
+    func bit(_ index: Int) -> UInt128 { 1 &<< UInt128(truncatingIfNeeded: index) }
+    for index in program.indices where (reachedFalse | reachedTrue) & bit(index) != 0 {
+      var (no, yes) = (reachedFalse & bit(index) != 0, reachedTrue & bit(index) != 0)
+      switch program[index] {
+      case .test(let test):
+        let answer = known(test)
+        (no, yes) = (answer != true, answer != false)
+      case .invert: (no, yes) = (yes, no)
+      case .jumpIfFalse(let target):
+        if no { reachedFalse |= bit(target) }
+        no = false
+      case .jumpIfTrue(let target):
+        if yes { reachedTrue |= bit(target) }
+        yes = false
+      }
+      if no { reachedFalse |= bit(index + 1) }
+      if yes { reachedTrue |= bit(index + 1) }
+    }
+    return reachedTrue & bit(program.count) != 0
   }
 }

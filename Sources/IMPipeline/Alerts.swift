@@ -1,5 +1,6 @@
 import IMAlerts
 import IMCapture
+import IMDocuments
 import IMEngine
 import IMOutput
 import IMOwners
@@ -22,6 +23,11 @@ package struct AlertOptions: Equatable, Sendable {
   /// Alertmanagers that are kept up to date.
   package var alertmanagers: [String] = []
 
+  /// The folder for what cannot be delivered; `nil` for none.
+  package var spool: String?
+  /// How many bytes the files in that folder may have.
+  package var spoolLimit = DeliverySpool.usualBytes
+
   /// No alerts.
   package init() {}
 
@@ -34,6 +40,9 @@ final class Alerts: RunFeature {
   /// Holds the rules against what the engine tells.
   let monitor: AlertMonitor
   private let run: Run
+  /// The file of rules of a live run, which SIGHUP has read again, and what its filters became.
+  private let file: ReloadableFile?
+  private let filters: RuleFilters?
   /// The packets of late, where evidence is wanted.
   private let evidence: Evidence?
   private let deliverer: Deliverer?
@@ -43,17 +52,22 @@ final class Alerts: RunFeature {
   init?(_ place: RunContext) throws(UsageError) {
     let (run, options) = (place.run, place.choices.alerts)
     guard let path = options.rules else {
-      let other = options.evidence != nil || options.isDelivered
+      let other = options.evidence != nil || options.isDelivered || options.spool != nil
       if other {
-        throw UsageError(message: "--evidence, --hook, --webhook and --alertmanager are about the alerts of --rules")
+        throw UsageError(
+          message: "--evidence, --hook, --webhook, --alertmanager and --alert-spool are about the alerts of --rules")
       }
       return nil
     }
-    self.run = run
-    let file = try loadRules(path, profiles: run.plans.map(\.name)) { RuleFilters.mistake(in: $0, run.plans) }
-    if run.owners == nil, let rule = file.rules.first(where: { $0.scope == .owner }) {
-      throw UsageError(message: "rule \(rule.name): the scope owner is known of this host's sockets, live only")
+    if options.spool != nil, !options.isDelivered {
+      throw UsageError(
+        message: "--alert-spool keeps what --hook, --webhook and --alertmanager cannot deliver: give one")
     }
+    self.run = run
+    let isLive = run.input.interface != nil
+    self.file = isLive ? ReloadableFile(path) : nil
+    let file = try loadRules(path, profiles: run.plans.map(\.name)) { RuleFilters.examine($0, run.plans) }
+    if let problem = Self.problem(file, run) { throw UsageError(message: problem) }
     let evidence = try options.evidence.map { folder throws(UsageError) in
       try Evidence(folder: folder, maximumBytes: options.evidenceLimit)
     }
@@ -67,14 +81,34 @@ final class Alerts: RunFeature {
     limits.connections = min(limits.connections, max(1_024, run.decode.memory >> 12))
     limits.series = min(limits.series, max(256, run.decode.memory >> 14))
     let desk = place.desk
+    // Rules that are read later may have filters.
+    let filters =
+      isLive || !file.filters.isEmpty ? try RuleFilters(file.filters, run.plans, run.owners) : nil
+    self.filters = filters
+    let identity = place.identity
     monitor = AlertMonitor(
       rules: file.rules, plans: run.plans, limits: limits, collectsEvidence: options.evidence != nil,
-      selector: RuleFilters(file.filters, run.plans, run.owners), owner: run.owners.map(Self.names)
+      selector: filters, owner: run.owners.map(Self.names)
     ) { event in
       var event = event
+      event.run = identity?.text
       evidence?.want(&event)
       desk.tell(event)
       deliverer?.send(event)
+    }
+    guard !run.report.isQuiet else { return }
+    monitor.overflowed = { rule in
+      logError(
+        "rule \(rule.name): \(rule.maximumSeries ?? 0) states at once are as many as it may have (max_series); what has none is not counted"
+      )
+    }
+  }
+
+  /// What rules ask that this run cannot tell; `nil` for nothing.
+  private static func problem(_ file: AlertRules, _ run: Run) -> String? {
+    guard run.owners == nil else { return nil }
+    return file.rules.first { $0.scope == .owner || $0.grouping == .owner }.map {
+      "rule \($0.name): the \($0.scope == .owner ? "scope" : "group") owner is known of this host's sockets, live only"
     }
   }
 
@@ -92,6 +126,7 @@ final class Alerts: RunFeature {
   func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? { other.map { PairSink(monitor, $0) } ?? monitor }
 
   func confine(_ rights: inout Rights) {
+    if file != nil { rights.hearsHangup = true }
     guard let evidence else { return }
     if let user = rights.user { evidence.give(to: user) }
     rights.folders.append(evidence.folder)
@@ -103,6 +138,37 @@ final class Alerts: RunFeature {
   func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int {
     evidence?.keep(bytes, records)
     return records.count
+  }
+
+  /// Reads the rules again. Where something is wrong with them, that is said, and the run goes on with those that it had.
+  func hangup(_ driver: Driver) throws(CaptureError) {
+    guard let file else { return }
+    do throws(UsageError) {
+      let rules = try parse(file)
+      if let problem = Self.problem(rules, run) { throw UsageError(message: "\(file.path): \(problem)") }
+      let moves = try filters?.replace(rules.filters) ?? FilterMoves(filters: [], answers: [])
+      let changes = monitor.replace(rules: rules.rules, moves: moves)
+      guard !run.report.isQuiet else { return }
+      logError(
+        "\(file.path): read again: \(count(UInt64(rules.rules.count), "rule")), \(Self.words(changes))")
+    } catch {
+      logError("\(error.message); the rules stay as they were")
+    }
+  }
+
+  private func parse(_ file: ReloadableFile) throws(UsageError) -> AlertRules {
+    do throws(SourceError) {
+      return try AlertRules(file.text("rules file"), source: file.path, profiles: run.plans.map(\.name)) {
+        [plans = run.plans] in RuleFilters.examine($0, plans)
+      }
+    } catch {
+      throw UsageError(message: error.description)
+    }
+  }
+
+  private static func words(_ changes: RuleChanges) -> String {
+    let parts = [(changes.added, "new"), (changes.changed, "changed"), (changes.removed, "gone")].filter { $0.0 > 0 }
+    return parts.isEmpty ? "unchanged" : parts.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
   }
 
   /// Silence is noticed, evidence is written.
@@ -146,6 +212,9 @@ final class Alerts: RunFeature {
       )
     }
     if figures.suppressed > 0 { logError("\(count(figures.suppressed, "alert")) not told: a rule tells 100 a minute") }
+    for (rule, samples) in monitor.refusedByRule {
+      logError("rule \(rule): \(count(samples, "sample")) not counted: it had as many states as it may (max_series)")
+    }
     if figures.refused + figures.evicted > 0 {
       logError(
         "a limit is reached: rules kept no state of \(figures.refused) samples and forgot \(figures.evicted) states")
@@ -154,13 +223,13 @@ final class Alerts: RunFeature {
   }
 }
 
-/// Reads a file of rules; errors name file, line and column. `mistake` says what is wrong with a filter over messages.
+/// Reads a file of rules; errors name file, line and column. `examine` looks at filters over messages.
 func loadRules(
-  _ path: String, profiles: [String], mistake: ((String) -> String?)? = nil
+  _ path: String, profiles: [String], examine: ((String) -> FilterVerdict)? = nil
 ) throws(UsageError) -> AlertRules {
   do throws(SourceError) {
     return try AlertRules(
-      readSource(path, subject: "rules file"), source: path, profiles: profiles, mistake: mistake)
+      readSource(path, subject: "rules file"), source: path, profiles: profiles, examine: examine)
   } catch {
     throw UsageError(message: error.description)
   }
@@ -181,7 +250,7 @@ package func checkRules(_ path: String, profiles names: [String]) throws(UsageEr
   let rules = try loadRules(path, profiles: profiles) { text in
     let known = plans ?? (try? loadProfiles([])) ?? []
     plans = known
-    return RuleFilters.mistake(in: text, known)
+    return RuleFilters.examine(text, known)
   }.rules
   return printText("\(shown(path)): \(count(UInt64(rules.count), "rule")), in order\n")
 }

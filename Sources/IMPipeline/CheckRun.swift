@@ -14,14 +14,17 @@ package func runCheck(
   choices.sensor = documents.sensor
   let output = Output.standard()
   let desk = AlertDesk()
-  guard let alerts = try Alerts(RunContext(run: run, choices: choices, output: output, desk: desk)) else {
+  let context = documentContext(input, decode, documents, options)
+  guard
+    let alerts = try Alerts(
+      RunContext(run: run, choices: choices, identity: context.run, output: output, desk: desk))
+  else {
     throw UsageError(message: "give a file of rules with --rules")
   }
   var lines = JSONLines()
   var text = AlertTextWriter(style: style)
   let json = AlertJSONWriter(sensor: documents.sensor)
-  let documents = AlertDocuments(
-    context: documentContext(input, decode, documents, options), plans: run.plans)
+  let documents = AlertDocuments(context: context, plans: run.plans)
   desk.hear { event in
     switch format {
     case .text: text.write(event, to: &lines.writer)

@@ -88,7 +88,7 @@ final class Documents: RunFeature {
     ecs.otlp = options.otlp
     ecs.separatesDatasets = options.log != nil
     ecs.networks = try options.networks.map { path throws(UsageError) in try loadNetworks(path) }
-    let context = documentContext(run.input, run.decode, options, place.choices.alerts)
+    let context = documentContext(run.input, run.decode, options, place.choices.alerts, run: place.identity)
     let folder = try options.log.map { log throws(UsageError) in try LogFolder(log, run: context.run.text) }
     self.folder = folder
     let queue = folder.flatMap { isLive ? LogQueue($0, limit: Self.waiting) : nil }
@@ -261,17 +261,25 @@ private func loadNetworks(_ path: String) throws(UsageError) -> Networks {
   }
 }
 
-/// What all documents of a run say. A live run is named at random, one over files by what it reads and how.
-func documentContext(
+/// The name of a run: a live one is named at random, one over files by what it reads and how.
+func runIdentity(
   _ input: InputOptions, _ decode: DecodeOptions, _ documents: DocumentOptions, _ alerts: AlertOptions
+) -> RunIdentity {
+  var random = SystemRandomNumberGenerator()
+  return input.interface != nil
+    ? RunIdentity(random: random.next(), random.next())
+    : RunIdentity(hashing: identity(input, decode, documents, alerts))
+}
+
+/// What all documents of a run say. `run` is its name, where it has one already.
+func documentContext(
+  _ input: InputOptions, _ decode: DecodeOptions, _ documents: DocumentOptions, _ alerts: AlertOptions,
+  run: RunIdentity? = nil
 ) -> ECSContext {
   let isLive = input.interface != nil
-  var random = SystemRandomNumberGenerator()
   return ECSContext(
-    run: isLive
-      ? RunIdentity(random: random.next(), random.next())
-      : RunIdentity(hashing: identity(input, decode, documents, alerts)),
-    sensor: documents.sensor ?? hostName(), mode: isLive ? .live : .offline, interface: input.interface,
+    run: run ?? runIdentity(input, decode, documents, alerts), sensor: documents.sensor ?? hostName(),
+    mode: isLive ? .live : .offline, interface: input.interface,
     version: imdumpVersion, namespace: documents.namespace)
 }
 

@@ -14,6 +14,7 @@ package final class PeerAlerts {
   private let deliverer: Deliverer?
   private let sensor: String
   private let isQuiet: Bool
+  private let run: RunIdentity
 
   /// The alerts that `options` ask for. What delivers them is started here.
   package init(_ options: AlertOptions, sensor: String?, isQuiet: Bool) throws(UsageError) {
@@ -24,6 +25,8 @@ package final class PeerAlerts {
     }
     self.sensor = sensor ?? hostName()
     self.isQuiet = isQuiet
+    var random = SystemRandomNumberGenerator()
+    run = RunIdentity(random: random.next(), random.next())
     guard let path = options.rules else {
       if options.isDelivered {
         throw UsageError(message: "--hook, --webhook and --alertmanager are about the alerts of --rules")
@@ -36,20 +39,24 @@ package final class PeerAlerts {
     if let rule = rules.first(where: { $0.scope == .owner }) {
       throw UsageError(message: "rule \(rule.name): the scope owner is for captures of a host's sockets: imdump -i")
     }
+    let ofMessages: [AlertGrouping?] = [.session, .type, .owner]
+    if let rule = rules.first(where: { $0.grouping != nil && ofMessages.contains($0.grouping) }) {
+      throw UsageError(
+        message: "rule \(rule.name): an endpoint counts by client and by network; other groups are for captures")
+    }
     deliverer =
       options.isDelivered ? try Deliverer(options, isQuiet: isQuiet, user: nil, sensor: self.sensor) : nil
   }
 
   /// What documents say of where they come from.
   package func context(version: String) -> ECSContext {
-    var random = SystemRandomNumberGenerator()
-    return ECSContext(
-      run: RunIdentity(random: random.next(), random.next()), sensor: sensor, mode: .live, version: version,
-      product: programName)
+    ECSContext(run: run, sensor: sensor, mode: .live, version: version, product: programName)
   }
 
   /// Prints an alert on standard error, and delivers it.
   package func take(_ event: AlertEvent) {
+    var event = event
+    event.run = run.text
     if !isQuiet {
       var line = ByteWriter(capacity: 256)
       var style = TextStyle()

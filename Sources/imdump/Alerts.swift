@@ -82,6 +82,11 @@ extension AlertOptions: OptionGroup {
       ) { options, word in options.hook = word.split(separator: " ").map(String.init) },
       .list("--webhook <url>", \.webhooks, "POST each alert as JSON to this URL. Repeatable."),
       .list("--alertmanager <url>", \.alertmanagers, "Send alerts to this Alertmanager. Repeatable."),
+      .value(
+        "--alert-spool <folder>", \.spool, "Keep alerts that cannot be delivered in this folder until they can be."),
+      .custom(
+        "--alert-spool-max <size>", "Delete the oldest beyond this size of the spool, such as 100M; 16M by default."
+      ) { options, word throws(ValueError) in options.spoolLimit = Int64(clamping: try fileSize(word)) },
     ]
   }
 }

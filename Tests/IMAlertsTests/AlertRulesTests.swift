@@ -28,7 +28,10 @@ import Testing
   static func read(_ text: String) throws(SourceError) -> [AlertRule] {
     try AlertRules(
       text, source: "im.yml", profiles: ["tjp", "mqtt"],
-      mistake: { $0.contains("nonsense") ? "there is no field 'nonsense'" : nil }
+      examine: {
+        $0.contains("nonsense")
+          ? .mistake("there is no field 'nonsense'") : $0.contains("fate") ? .asksFate : .asksFrame
+      }
     ).rules
   }
 
@@ -38,7 +41,7 @@ import Testing
       "  - { name: r\(place), metric: loss, window: 1m, op: '>', threshold: 1, filter: '\(filter)' }"
     }
     let text = "version: 1\nrules:\n" + list.joined(separator: "\n")
-    let file = try AlertRules(text, source: "r", profiles: [], mistake: { _ in nil })
+    let file = try AlertRules(text, source: "r", profiles: [], examine: { _ in .asksFrame })
     #expect(file.filters == ["a == 1", "b"])
     #expect(file.rules.map(\.filterPlace) == [0, 1, 0])
     #expect(throws: SourceError.self) { try AlertRules(text, source: "r", profiles: []) }
@@ -47,8 +50,84 @@ import Testing
     }
     for count in [64, 65] {
       let text = "version: 1\nrules:\n" + many.prefix(count).joined(separator: "\n")
-      let file = try? AlertRules(text, source: "r", profiles: [], mistake: { _ in nil })
+      let file = try? AlertRules(text, source: "r", profiles: [], examine: { _ in .asksFrame })
       #expect((file != nil) == (count == 64))
+    }
+  }
+
+  private static func one(_ text: String, head: String = "") throws(SourceError) -> AlertRule {
+    try read("version: 1\n\(head)rules:\n  - { name: r, window: 1m, op: '>', threshold: 1, \(text) }\n")[0]
+  }
+
+  /// `where` and `filter` are one; what asks for the fate is only for metrics that wait for it.
+  @Test func whereIsTheFilter() throws {
+    let both = try ["where", "filter"].map { try Self.one("metric: loss, \($0): 'a == 1'") }
+    #expect(both[0] == both[1] && both[0].filter == "a == 1" && !both[0].filterAsksFate)
+    for metric in ["loss", "rtt_p95", "handshakes_refused", "late_answers", "messages"] {
+      let rule = try Self.one("metric: \(metric), where: 'fate'")
+      #expect(rule.filterAsksFate && rule.lag >= 250_000_000)
+    }
+    // Messages are waited for until their fate is known.
+    #expect(try Self.one("metric: messages, where: 'fate'").lag == 7_000_000_000)
+    #expect(try Self.one("metric: messages, where: 'a'").lag == 250_000_000)
+    for (text, part) in [
+      ("metric: unacked_age, where: 'fate'", "unacked_age is counted before the fate of a message is known"),
+      ("metric: crc_error_ratio, where: 'fate'", "is counted before the fate of a message is known"),
+      ("metric: loss, where: a, filter: a", "'filter' is another name of 'where'"),
+      ("metric: reconnects, where: a", "reconnects is not counted by messages"),
+    ] {
+      do throws(SourceError) {
+        _ = try Self.one(text)
+        Issue.record("accepted: \(text)")
+      } catch {
+        #expect(error.description.contains(part), "\(error.description)")
+      }
+    }
+  }
+
+  @Test func groupsOfRules() throws {
+    for (text, grouping) in [
+      ("client", .client), ("session", .session), ("type", .type), ("owner", .owner),
+      ("network", .network(v4: 24, v6: 64)), ("network/16", .network(v4: 16, v6: 64)),
+      ("network/32/128", .network(v4: 32, v6: 128)),
+    ] as [(String, AlertGrouping)] {
+      let rule = try Self.one("metric: loss, by: \(text)")
+      #expect(rule.grouping == grouping && rule.maximumSeries == 1_000, "\(text)")
+    }
+    #expect(try Self.one("metric: loss, by: client, max_series: 10000").maximumSeries == 10_000)
+    #expect(try Self.one("metric: loss").maximumSeries == nil)
+    for (text, part) in [
+      ("metric: loss, by: server", "'server' is none of client, session, type, owner, and network"),
+      ("metric: loss, by: network/33", "'network/33' is none of"), ("metric: loss, by: network/0", "is none of"),
+      ("metric: loss, by: network/24/129", "is none of"), ("metric: loss, by: network/24/64/1", "is none of"),
+      ("metric: loss, by: network/", "is none of"),
+      ("metric: loss, by: client, max_series: 10001", "between 1 and 10000"),
+      ("metric: reconnects, by: type", "reconnects is not counted by messages, so not by type"),
+      ("metric: loss, scope: connection, by: client", "a connection has one client"),
+      ("metric: loss, scope: owner, by: owner", "the scope is owner already"),
+      ("metric: capture_drop_ratio, by: client", "the scope capture has no groups"),
+      ("metric: loss, by: client, labels: { client: x }", "reserved"),
+      ("metric: loss, by: type, labels: { type: x }", "'type' is a label that imdump sets itself, with this 'by'"),
+    ] {
+      do throws(SourceError) {
+        _ = try Self.one(text)
+        Issue.record("accepted: \(text)")
+      } catch {
+        #expect(error.description.contains(part) || part == "reserved", "\(error.description)")
+      }
+    }
+    #expect(try Self.one("metric: loss, by: client, labels: { type: x }").labels.count == 1)
+  }
+
+  /// A rule has its own runbook, or the file's.
+  @Test func runbooks() throws {
+    let head = "runbook: https://example.com/im\n"
+    #expect(try Self.one("metric: loss", head: head).runbook == "https://example.com/im")
+    #expect(try Self.one("metric: loss, runbook: 'http://other/x'", head: head).runbook == "http://other/x")
+    #expect(try Self.one("metric: loss").runbook == nil)
+    for bad in ["ftp://x", "example.com", "'https://a b'", "https://" + String(repeating: "x", count: 2_041)] {
+      #expect(throws: SourceError.self) { try Self.one("metric: loss, runbook: \(bad)") }
+      #expect(throws: SourceError.self) { try Self.one("metric: loss", head: "runbook: \(bad)\n") }
     }
   }
 
@@ -112,7 +191,7 @@ import Testing
       (14, "    labels: { team: \"\" }", "im.yml:14:21: 1 to 256 bytes in one line are wanted here"),
       (
         14, "    owner: me",
-        "im.yml:14:5: 'owner' is not known here; known are: name, summary, metric, scope, profile, window, op, threshold, clear, for, keep_firing, min_samples, severity, labels, status, filter, direction"
+        "im.yml:14:5: 'owner' is not known here; known are: name, summary, metric, scope, profile, window, op, threshold, clear, for, keep_firing, min_samples, severity, labels, status, where, filter, direction, by, max_series, runbook"
       ),
       (1, "version: 2", "im.yml:1:10: 2 is not between 1 and 1"),
     ])

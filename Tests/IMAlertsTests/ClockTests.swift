@@ -51,7 +51,9 @@ import Testing
   /// none of those between.
   @Test func whatIsCountedFarAheadIsWaitedFor() throws {
     let rule = try AlertMonitorTests.rule("metric: reconnects, window: 60s, op: '>', threshold: 1")
-    let series = AlertSeries(number: 0, rule: rule, subject: AlertSeries.Subject(), knownSince: AlertMonitorTests.at(0))
+    let series = AlertSeries(
+      number: 0, key: AlertSeries.Key(subject: 0), rule: rule, subject: AlertSeries.Subject(),
+      knownSince: AlertMonitorTests.at(0))
     let far = Timestamp(seconds: 1 << 32, fraction: 0)
     for time in [AlertMonitorTests.at(0), far] { series.window[time].add() }
     var boundary = SlidingWindow.boundary(after: AlertMonitorTests.at(0), step: rule.step)

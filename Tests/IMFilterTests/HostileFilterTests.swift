@@ -94,6 +94,38 @@ import Testing
     }
   }
 
+  /// A filter of which some tests are not answered yet may match exactly where some answers make it match: all are tried. Each test
+  /// stands once, so none depends on another.
+  @Test func whatMayMatchIsWhatSomeAnswersMatch() throws {
+    let words = [
+      "ack", "retry", "dup > 0", "seq == 5", "copy == 1", "len > 3", "type == 0x20", "ip == 10.0.0.1", "late", "gap",
+    ]
+    func expression(_ words: ArraySlice<String>, _ random: inout SplitMix) -> String {
+      let not = Int.random(in: 0..<4, using: &random) == 0 ? "not " : ""
+      guard words.count > 1 else { return not + words[words.startIndex] }
+      let middle = words.startIndex + Int.random(in: 1..<words.count, using: &random)
+      let joint = Bool.random(using: &random) ? " and " : " or "
+      let (left, right) = (expression(words[..<middle], &random), expression(words[middle...], &random))
+      return not + "(" + left + joint + right + ")"
+    }
+    var random = SplitMix(state: 9)
+    for _ in 0..<LongRun.times(300, of: 2_000) {
+      let count = Int.random(in: 1...words.count, using: &random)
+      let filter = try Filter(expression(words.prefix(count)[...], &random), schema: .messages)
+      let known = (0..<count).map { _ in [true, false, nil].randomElement(using: &random) ?? nil }
+      let open = known.indices.filter { known[$0] == nil }
+      let expected = (0..<1 << open.count).contains { answers in
+        filter.outcome { test in known[test] ?? (answers >> (open.firstIndex(of: test) ?? 0) & 1 == 1) }
+      }
+      #expect(filter.mayMatch { known[$0] } == expected)
+      #expect(filter.testFields.count == count)
+    }
+    // In parts it says what it says at once.
+    let filter = try Filter("type == 0x20 and not (retry or seq > 4)", schema: .messages)
+    #expect(
+      filter.outcome { filter.holds($0, for: FilterTests.message) } == filter.matches(FilterTests.message))
+  }
+
   /// Searching for text costs the same for the worst text and needle as for any other; a quadratic search would need
   /// 2³² comparisons here.
   @Test func containsIsLinear() throws {

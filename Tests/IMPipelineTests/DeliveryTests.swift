@@ -15,7 +15,7 @@ import Testing
     var lines: [String] = []
     defer { said += lines }
     for _ in 0..<10_000 {
-      lane.tend(now: now) { lines.append($0) }
+      lane.tend(now: now) { text, _ in lines.append(text) }
       if body(lane) { return true }
       _ = poll(nil, 0, 2)
     }
@@ -59,7 +59,7 @@ import Testing
     #expect(tend(&lane, at: 0, &said) { $0.isRunning })
     #expect(tend(&lane, at: 9.9, &said) { !$0.isIdle })
     // Asked to end at ten seconds, ended at eleven.
-    lane.tend(now: 10) { said.append($0) }
+    lane.tend(now: 10) { text, _ in said.append(text) }
     #expect(tend(&lane, at: 11, &said) { $0.isIdle })
     #expect(lane.figures.timedOut == 1)
     #expect(said == ["hook: its time was over"])
@@ -88,10 +88,10 @@ import Testing
     var said: [String] = []
     lane.add(job("sleep 60"))
     lane.add(job("sleep 60"))
-    lane.tend(now: 0) { said.append($0) }
+    lane.tend(now: 0) { text, _ in said.append(text) }
     for number in 0..<150 { lane.add(job("exit \(number % 2)")) }
     #expect(lane.figures.dropped == 50)
-    lane.tend(now: 10) { said.append($0) }
+    lane.tend(now: 10) { text, _ in said.append(text) }
     #expect(tend(&lane, at: 11, &said) { $0.isIdle })
     #expect(lane.figures == DeliveryLane.Figures(done: 50, failed: 50, timedOut: 2, dropped: 50))
   }
@@ -116,6 +116,119 @@ import Testing
     #expect(try String(contentsOfFile: note, encoding: .utf8) == String(repeating: "try\n", count: tries))
     #expect(said == (words.isEmpty ? [] : [words]))
     #expect(lane.figures.done == done)
+  }
+
+  /// A post that has to be tried again holds back those behind it, of the same alert and of others.
+  @Test func aPostIsNotOvertaken() throws {
+    let note = NSTemporaryDirectory() + "imdump-order-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: note) }
+    var lane = DeliveryLane(name: "url", width: 1)
+    var said: [String] = []
+    // The first try of the first one fails.
+    let first = job("echo a >> \(note); test $(wc -l < \(note)) -gt 1 && printf 200 || printf 503", isPost: true)
+    lane.add(first)
+    for word in ["b", "c"] { lane.add(job("echo \(word) >> \(note); printf 200", isPost: true)) }
+    #expect(tend(&lane, at: 0, &said) { !$0.isRunning })
+    #expect(tend(&lane, at: 2, &said) { $0.isIdle })
+    #expect(try String(contentsOfFile: note, encoding: .utf8) == "a\na\nb\nc\n")
+    #expect(lane.figures == DeliveryLane.Figures(done: 3))
+  }
+
+  /// Of two programs about one alert the second waits for the first; one about another alert does not. The first one waits for a file that only
+  /// the last one makes.
+  @Test func programsOfAnAlertRunOneAfterAnother() throws {
+    let note = NSTemporaryDirectory() + "imdump-keys-\(UUID().uuidString)"
+    defer { for end in ["", ".go"] { try? FileManager.default.removeItem(atPath: note + end) } }
+    var lane = DeliveryLane(name: "hook", width: 2)
+    var said: [String] = []
+    for (script, key) in [
+      ("while ! test -e \(note).go; do :; done; echo firing >> \(note)", "x"), ("echo resolved >> \(note)", "x"),
+      ("echo other >> \(note); touch \(note).go", "y"),
+    ] {
+      var job = job(script)
+      job.key = key
+      lane.add(job)
+    }
+    #expect(tend(&lane, at: 0, &said) { $0.isIdle })
+    #expect(try String(contentsOfFile: note, encoding: .utf8) == "other\nfiring\nresolved\n")
+  }
+
+  /// Too many requests are tried again, when the other end wishes, but not in hours.
+  @Test(arguments: [("429 7", 7.0), ("503 20", 20.0), ("429 100000", 300.0), ("429", 0.5), ("425 nonsense", 0.5)])
+  func theOtherEndSaysWhen(_ answer: String, _ wait: Double) throws {
+    let note = NSTemporaryDirectory() + "imdump-later-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: note) }
+    var lane = DeliveryLane(name: "url", width: 1)
+    var said: [String] = []
+    lane.add(
+      job("echo try >> \(note); test $(wc -l < \(note)) -gt 1 && printf 204 || printf '\(answer)'", isPost: true))
+    #expect(tend(&lane, at: 0, &said) { !$0.isRunning })
+    lane.tend(now: wait - 0.01) { text, _ in said.append(text) }
+    #expect(!lane.isRunning && !lane.isIdle)
+    #expect(tend(&lane, at: max(wait, 1.5), &said) { $0.isIdle })
+    #expect(try String(contentsOfFile: note, encoding: .utf8) == "try\ntry\n")
+    #expect(lane.figures == DeliveryLane.Figures(done: 1) && said == [])
+  }
+
+  /// What cannot be delivered is handed over, in order, with all that waits behind it; what is refused is not.
+  @Test func whatCannotBeDeliveredIsHandedOver() {
+    var lane = DeliveryLane(name: "url", width: 1)
+    var kept: [String] = []
+    func over(_ job: DeliveryLane.Job, _ outcome: DeliveryLane.Outcome) -> Bool {
+      guard outcome != .done, outcome != .failed else { return false }
+      kept.append(job.key)
+      return true
+    }
+    for (key, script) in [("no", "printf 400"), ("a", "printf 503"), ("b", "printf 200"), ("c", "printf 200")] {
+      var job = job(script, isPost: true)
+      job.key = key
+      lane.add(job)
+    }
+    var now = 0.0
+    for _ in 0..<4 {
+      for _ in 0..<10_000 {
+        lane.tend(now: now, over: over) { _, _ in }
+        if !lane.isRunning { break }
+        _ = poll(nil, 0, 2)
+      }
+      now += 5
+    }
+    #expect(kept == ["a", "b", "c"] && lane.isIdle)
+    #expect(lane.figures == DeliveryLane.Figures(failed: 1, spooled: 3))
+    // At the end what runs is handed over before what waits.
+    kept = []
+    for (key, script) in [("d", "exec sleep 60"), ("e", "printf 200"), ("f", "printf 200")] {
+      var job = job(script, isPost: true)
+      job.key = key
+      lane.add(job)
+    }
+    lane.tend(now: now, over: over) { _, _ in }
+    lane.giveUp(now: now, over: over)
+    for _ in 0..<10_000 where !lane.isIdle {
+      lane.tend(now: now + 2, over: over) { _, _ in }
+      _ = poll(nil, 0, 2)
+    }
+    #expect(kept == ["d", "e", "f"])
+  }
+
+  /// The first lines of what a program says of its failure, in one line that a terminal can take.
+  @Test(
+    arguments: [
+      ("echo no such host >&2; exit 3", "hook: ended with status 3: no such host"),
+      ("printf 'a\\n\\nb\\r\\nc\\nd\\n' >&2; exit 1", "hook: ended with status 1: a / b / c"),
+      ("printf '\\033[31mred\\000' >&2; exit 1", "hook: ended with status 1: \\x1b[31mred\\x00"),
+      ("echo fine >&2", ""),
+      (
+        "head -c 300000 /dev/zero | tr '\\0' x >&2; exit 2",
+        "hook: ended with status 2: \(String(repeating: "x", count: 200))..."
+      ),
+    ])
+  func aProgramSaysWhy(_ script: String, _ words: String) {
+    var lane = DeliveryLane(name: "hook", width: 2)
+    var said: [String] = []
+    lane.add(job(script))
+    #expect(tend(&lane, at: 0, &said) { $0.isIdle })
+    #expect(said == (words.isEmpty ? [] : [words]))
   }
 
   @Test func aMessageSurvivesItsWay() {

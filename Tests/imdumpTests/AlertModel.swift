@@ -61,9 +61,12 @@ struct AlertModel {
 
   /// Messages of a type whose fate is decided: with the first answer, or so long after the last copy.
   private func decided(
-    _ type: String, after seconds: Int64, longerThan length: Int = -1, isAffected: (String) -> Bool
+    _ type: String, after seconds: Int64, longerThan length: Int = -1, fasterThan milliseconds: Double? = nil,
+    isAffected: (String) -> Bool
   ) -> [Sample] {
     messages.compactMap { message in
+      let roundTrip = message["retries"] as? Int == 0 ? (message["rtt_us"] as? NSNumber)?.doubleValue : nil
+      if let milliseconds, let roundTrip, roundTrip / 1_000 > milliseconds { return nil }
       guard message["type"] as? String == type, message["len"] as? Int ?? 0 > length,
         let fate = message["fate"] as? String, fate != "pending"
       else {
@@ -77,11 +80,13 @@ struct AlertModel {
     }
   }
 
-  /// Messages that were lost, of those with a longer body.
-  func lost(longerThan length: Int = -1) -> [Sample] {
-    decided("data", after: 6, longerThan: length) { $0 == "unanswered" || $0 == "damaged" }
+  /// Messages that were lost; of those with a longer body, or without a longer round trip.
+  func lost(longerThan length: Int = -1, fasterThan milliseconds: Double? = nil) -> [Sample] {
+    decided("data", after: 6, longerThan: length, fasterThan: milliseconds) { $0 == "unanswered" || $0 == "damaged" }
   }
-  func retried() -> [Sample] { decided("data", after: 6) { $0 == "acked_after_retry" } }
+  func retried(longerThan length: Int = -1) -> [Sample] {
+    decided("data", after: 6, longerThan: length) { $0 == "acked_after_retry" }
+  }
 
   /// Round trips of one direction, of everything but heartbeats, in milliseconds.
   func roundTrips(_ direction: String, beyond threshold: Double) -> [Sample] {

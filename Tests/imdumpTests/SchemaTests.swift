@@ -180,6 +180,7 @@ import Testing
         - { name: lost, metric: loss, scope: connection, window: 60s, op: '>', threshold: 0.01 }
         - { name: quiet, metric: messages, scope: profile, profile: tjp, window: 10s, op: absent }
         - { name: slow, metric: rtt_p95, direction: s2c, window: 60s, op: '>', threshold: 0 }
+        - { name: by, metric: messages, by: client, window: 60s, op: '>', threshold: 0, runbook: 'https://example.com/by' }
         - { name: refused, metric: connection_success, window: 60s, op: '<', threshold: 1, labels: { team: im } }
 
       """

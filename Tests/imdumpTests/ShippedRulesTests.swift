@@ -50,6 +50,30 @@ import Testing
     return capture
   }
 
+  /// `where` asks for the type and the status: among four logins those that are refused with 5, and not those that are accepted.
+  @Test func whereChoosesByTypeAndStatus() throws {
+    func told(_ text: String, _ code: UInt8) throws -> Int {
+      let path = "/tmp/imdump-where-\(UUID().uuidString).yml"
+      let rule = "  - { name: r, metric: handshakes_refused, window: 60s, op: '>=', threshold: 4, \(text) }\n"
+      try Data("version: 1\nrules:\n\(rule)".utf8).write(to: URL(filePath: path))
+      defer { try? FileManager.default.removeItem(atPath: path) }
+      return try Self.told(Self.logins(code), rules: path).alerts.count
+    }
+    for (text, code, count) in [
+      ("where: 'type == connect and status != 0'", 5, 1), ("where: 'type == connect and status != 0'", 0, 0),
+      ("where: 'type == publish and status != 0'", 5, 0), ("where: 'status == 5'", 5, 1),
+      ("where: 'status == 4'", 5, 0),
+      ("where: 'not type == connect or status in {4, 5}'", 5, 1),
+      ("where: 'fate == rejected and client_ip == 10.0.0.1'", 5, 0),
+      ("where: 'status_name contains \"authori\"'", 5, 1),
+    ] as [(String, UInt8, Int)] {
+      #expect(try told(text, code) == count, "\(text) \(code)")
+    }
+    // Each client by itself has one, and so has each session; together they have four.
+    for by in ["client", "session"] { #expect(try told("by: \(by), where: 'status == 5'", 5) == 0) }
+    #expect(try told("by: network/8, where: 'status == 5'", 5) == 1)
+  }
+
   @Test func failedLoginsPageSomebody() throws {
     let refused = try Self.told(Self.logins(5))
     #expect(refused.alerts == ["logins-refused firing page"])

@@ -54,6 +54,7 @@ extension ECSFields {
     ECSField("rule.id", .keyword, [.alert], "the rule's name"),
     ECSField("rule.name", .keyword, [.alert], "the rule in words"),
     ECSField("rule.category", .keyword, [.alert], "the rule's metric"),
+    ECSField("rule.reference", .keyword, [.alert], "the address of the rule's runbook"),
     ECSField("rule.ruleset", .keyword, [.alert], "always imdump"),
     ECSField("rule.version", .keyword, [.alert], "the version of the language of rules"),
   ]

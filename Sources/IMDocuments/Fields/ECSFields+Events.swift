@@ -45,6 +45,7 @@ extension ECSFields {
   package static let telemetry: [ECSField] = [
     ECSField("imdump.event.id", .keyword, [], "OpenTelemetry: event.id of the document that says the same"),
     ECSField("imdump.alert.rule", .keyword, [], "OpenTelemetry: the rule's name"),
+    ECSField("imdump.alert.runbook", .keyword, [], "OpenTelemetry: the address of the rule's runbook"),
     ECSField(
       "imdump.connection.outcome", .keyword, [], "OpenTelemetry: how connections began or ended",
       values: ["opened", "closed", "reset", "refused", "timed_out"]),
@@ -118,6 +119,10 @@ extension ECSFields {
         "imdump.alert.unknown", .long, [.alert], "messages in the window of which the capture cannot tell what became"),
       ECSField("imdump.alert.dropped", .long, [.alert], "packets that the capture lost, for which it is held"),
       ECSField("imdump.alert.evidence", .keyword, [.alert], "the capture file with the packets behind it"),
+      ECSField(
+        "imdump.alert.group_by", .keyword, [.alert], "what the rule keeps a state for within its scope",
+        values: ["client", "session", "type", "owner", "network"]),
+      ECSField("imdump.alert.group", .keyword, [.alert], "the client, session, type, owner or network it is about"),
     ]
     + ["first", "last"].flatMap { which in
       [

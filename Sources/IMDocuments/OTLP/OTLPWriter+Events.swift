@@ -126,6 +126,9 @@ extension OTLPWriter {
       out.attribute("imdump.alert.suppressed", number: alert.suppressed)
       if alert.state == .held { out.attribute("imdump.alert.dropped", number: alert.dropped) }
       out.attribute("imdump.alert.evidence", text: alert.evidence)
+      out.attribute("imdump.alert.group_by", text: alert.group.flatMap { _ in rule.grouping?.name })
+      out.attribute("imdump.alert.group", text: alert.group?.name)
+      out.attribute("imdump.alert.runbook", text: rule.runbook)
       out.literal("]}")
     }
   }

@@ -4,8 +4,21 @@ import IMWire
 
 /// What an alert says to people.
 extension AlertEvent {
-  /// The server, the client or the owner in words, as far as the scope has them.
+  /// The server, the client or the owner in words, as far as the scope has them, and the group: `192.0.2.9:8080, client 10.0.0.7`.
   package var subject: String {
+    guard let group, let grouping = rule.grouping else { return scope }
+    return "\(scope), \(grouping.name) \(Self.printable(group.name))"
+  }
+
+  /// A name that a client may have given itself, for a terminal.
+  private static func printable(_ name: String) -> String {
+    var out = ByteWriter(capacity: 64)
+    var name = name
+    name.withUTF8 { out.terminal(UnsafeRawBufferPointer($0), limit: 128) }
+    return out.text
+  }
+
+  private var scope: String {
     if let connection { return "\(connection.client) > \(connection.server)" }
     if let server { return "\(server)" }
     return owner ?? profile ?? "the capture"
@@ -19,6 +32,8 @@ extension AlertEvent {
       switch ending {
       case .connection: return "the connection is over: \(subject)"
       case .run: return "the run has ended, with \(name) \(valueText) on \(subject)"
+      case .removed: return "the rule is not in the file any more, with \(name) \(valueText) on \(subject)"
+      case .changed: return "the rule was changed, with \(name) \(valueText) on \(subject)"
       case nil: break
       }
       guard rule.comparison != .absent else { return "\(name) are back on \(subject)" }

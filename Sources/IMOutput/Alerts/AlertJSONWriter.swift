@@ -8,8 +8,9 @@ import IMWire
 /// Fields: `ts` (microseconds since the epoch), `time` (the same as text, UTC), `alert` (the rule's name), `state`, `id` (of the episode), `fingerprint`,
 /// `severity`, `summary`, `reason`, `at`, `since`, `metric`, `dir` (of round
 /// trips), `op`, `threshold`, `clear`, `value`, `samples`, `affected`,
-/// `unknown`, `window_s`, `for_s`, `scope`, `profile`, `server`, `client`, `conn`, `owner`, `first_affected`, `last_affected`
-/// (`conn`, `client`, `server`, `at`), `dropped`, `suppressed`, `evidence`, `sensor`, `labels`. What is not known is not there.
+/// `unknown`, `window_s`, `for_s`, `scope`, `profile`, `server`, `client`, `conn`, `owner`, `by` and `group` (of a rule with groups),
+/// `first_affected`, `last_affected` (`conn`, `client`, `server`, `at`), `dropped`, `suppressed`, `evidence`, `runbook`, `run` (the run's
+/// id, as in documents), `sensor`, `labels`. What is not known is not there.
 package struct AlertJSONWriter: Sendable {
   /// The sensor's name, where it is to be told.
   private let sensor: String?
@@ -53,11 +54,17 @@ package struct AlertJSONWriter: Sendable {
       lines.number("conn", connection.serial)
     }
     if let owner = event.owner { lines.text("owner", owner) }
+    if let group = event.group, let grouping = rule.grouping {
+      lines.name("by", grouping.name)
+      lines.text("group", group.name)
+    }
     if let first = event.first { affected("first_affected", first, &lines) }
     if let last = event.last { affected("last_affected", last, &lines) }
     if event.dropped > 0 { lines.number("dropped", event.dropped) }
     if event.suppressed > 0 { lines.number("suppressed", event.suppressed) }
     lines.text("evidence", event.evidence)
+    lines.text("runbook", rule.runbook)
+    lines.text("run", event.run)
     lines.text("sensor", sensor)
     Self.labels(rule.labels, &lines)
     _ = lines.end()

@@ -20,6 +20,7 @@ package enum AlertmanagerText {
     if let server = event.server { lines.name("server", "\(server)") }
     if let client = event.connection?.client { lines.name("client", "\(client)") }
     if let owner = event.owner { lines.text("owner", owner) }
+    if let group = event.group, let grouping = rule.grouping { lines.pair(grouping.name, group.name) }
     if let direction = event.direction { lines.name("direction", direction.longName) }
     if let sensor, !sensor.isEmpty { lines.text("sensor", sensor) }
     for label in rule.labels { lines.pair(label.name, label.value) }
@@ -33,6 +34,8 @@ package enum AlertmanagerText {
       lines.name("value", out.text)
     }
     if let evidence = event.evidence { lines.text("evidence", evidence) }
+    if let runbook = rule.runbook { lines.text("runbook_url", runbook) }
+    if let run = event.run { lines.text("run", run) }
     lines.close()
     lines.instant("startsAt", event.since)
     return String(lines.writer.text.dropFirst())

@@ -2,8 +2,8 @@ import Glibc
 
 /// A program that was started in a process group of its own, and what goes in and comes out.
 ///
-/// It never blocks its owner: standard input is written as it is taken, output is `/dev/null` or a short answer. Whatever is
-/// left of its process group when it ends, ends with it.
+/// It never blocks its owner: standard input is written as it is taken, output is `/dev/null` or a short answer, and of its errors the first
+/// bytes may be kept. Whatever is left of its process group when it ends, ends with it.
 struct Child: ~Copyable {
   /// How it ended.
   enum Ending: Equatable {
@@ -25,29 +25,32 @@ struct Child: ~Copyable {
   private var written = 0
   private var inputEnd: Int32
   private var outputEnd: Int32
+  private var errorEnd: Int32
   private var isAsked = false, isKilled = false
   /// Bytes of its answer that are kept.
   private let maximumAnswer: Int
   /// What it has written, as far as it is kept.
   private(set) var answer: [UInt8] = []
+  /// Bytes of its errors that are kept; 0 where they go to `/dev/null`.
+  private let keptErrors: Int
+  /// What it has written to standard error, as far as it is kept.
+  private(set) var errors: [UInt8] = []
 
   /// Starts a program with `input` on its standard input. `wantsAnswer` keeps the first `maximumAnswer` bytes of its output; it
-  /// finds the open file `file` at `fileDescriptor`, and has `patience` seconds. Throws the system's error number.
+  /// finds the open file `file` at `fileDescriptor`, and has `patience` seconds. The first `keptErrors` bytes of its standard error are kept. Throws the system's error number.
   init(
     _ words: [String], environment: [String], input: [UInt8], wantsAnswer: Bool, maximumAnswer: Int = Self.shortAnswer,
-    file: Int32? = nil, fileDescriptor: Int32 = 3, patience: Double = Self.patience, now: Double
+    keptErrors: Int = 0, file: Int32? = nil, fileDescriptor: Int32 = 3, patience: Double = Self.patience, now: Double
   ) throws(Failure) {
     guard let program = words.first else { throw Failure(errno: ENOENT) }
     let nonBlocking: Int32 = 0o4_000
-    var inward: [Int32] = [-1, -1], outward: [Int32] = [-1, -1]
-    guard pipe(&inward) == 0 else { throw Failure(errno: errno) }
-    if wantsAnswer, pipe(&outward) != 0 {
+    var inward: [Int32] = [-1, -1], outward: [Int32] = [-1, -1], beside: [Int32] = [-1, -1]
+    if pipe(&inward) != 0 || wantsAnswer && pipe(&outward) != 0 || keptErrors > 0 && pipe(&beside) != 0 {
       let number = errno
-      close(inward[0])
-      close(inward[1])
+      for end in inward + outward where end >= 0 { close(end) }
       throw Failure(errno: number)
     }
-    for end in inward + outward where end >= 0 { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    for end in inward + outward + beside where end >= 0 { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     var actions = posix_spawn_file_actions_t()
     var attributes = posix_spawnattr_t()
     posix_spawn_file_actions_init(&actions)
@@ -58,7 +61,11 @@ struct Child: ~Copyable {
     } else {
       posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
     }
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+    if keptErrors > 0 {
+      posix_spawn_file_actions_adddup2(&actions, beside[1], STDERR_FILENO)
+    } else {
+      posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+    }
     if let file { posix_spawn_file_actions_adddup2(&actions, file, fileDescriptor) }
     var all = sigset_t()
     sigfillset(&all)
@@ -74,9 +81,9 @@ struct Child: ~Copyable {
     posix_spawnattr_destroy(&attributes)
     close(inward[0])
     if wantsAnswer { close(outward[1]) }
+    if keptErrors > 0 { close(beside[1]) }
     guard result == 0 else {
-      close(inward[1])
-      if wantsAnswer { close(outward[0]) }
+      for end in [inward[1], outward[0], beside[0]] where end >= 0 { close(end) }
       throw Failure(errno: result)
     }
     self.pid = pid
@@ -85,13 +92,17 @@ struct Child: ~Copyable {
     self.input = input
     inputEnd = inward[1]
     outputEnd = outward[0]
+    errorEnd = beside[0]
+    self.keptErrors = keptErrors
     _ = fcntl(inputEnd, F_SETFL, nonBlocking)
     if outputEnd >= 0 { _ = fcntl(outputEnd, F_SETFL, nonBlocking) }
+    if errorEnd >= 0 { _ = fcntl(errorEnd, F_SETFL, nonBlocking) }
   }
 
   deinit {
     if inputEnd >= 0 { close(inputEnd) }
     if outputEnd >= 0 { close(outputEnd) }
+    if errorEnd >= 0 { close(errorEnd) }
   }
 
   /// Why it could not be started.
@@ -106,6 +117,7 @@ struct Child: ~Copyable {
   mutating func tend(now: Double) -> Ending? {
     feed()
     drain()
+    drainErrors()
     var info = siginfo_t()
     let isOver = waitid(P_PID, id_t(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_signo != 0
     if isOver {
@@ -114,6 +126,7 @@ struct Child: ~Copyable {
       var status: Int32 = 0
       while waitpid(pid, &status, 0) < 0, errno == EINTR {}
       drain()
+      drainErrors()
       if isAsked { return .timedOut }
       return status & 0x7f == 0 ? .exited(status >> 8 & 0xff) : .signalled(status & 0x7f)
     }
@@ -150,6 +163,22 @@ struct Child: ~Copyable {
       guard count > 0 else { return }
       answer += bytes[..<min(count, max(0, maximumAnswer - answer.count))]
       if maximumAnswer <= 4_096 { return }
+    }
+  }
+
+  /// Reads its errors, so that it never waits for that, and keeps the first ones.
+  private mutating func drainErrors() {
+    guard errorEnd >= 0 else { return }
+    var bytes = [UInt8](repeating: 0, count: 1 << 14)
+    // A flood is read no faster than it is looked at.
+    for _ in 0..<8 {
+      let count = read(errorEnd, &bytes, bytes.count)
+      if count == 0 {
+        close(errorEnd)
+        errorEnd = -1
+      }
+      guard count > 0 else { return }
+      errors += bytes[..<min(count, max(0, keptErrors - errors.count))]
     }
   }
 

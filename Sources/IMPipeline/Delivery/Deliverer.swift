@@ -34,6 +34,7 @@ final class Deliverer {
     if !(options.webhooks + options.alertmanagers).isEmpty, Self.find("curl") == nil {
       throw UsageError(message: "--webhook and --alertmanager need curl (apt-get install curl)")
     }
+    let spool = try options.spool.map { path throws(UsageError) in try Self.makeSpool(path, user) }
     self.sensor = sensor
     self.isQuiet = isQuiet
     json = AlertJSONWriter(sensor: sensor)
@@ -55,7 +56,21 @@ final class Deliverer {
     send(
       DeliveryMessage(
         DeliveryMessage.configuration, user, isQuiet ? "quiet" : "", DeliveryMessage.list(hook),
-        DeliveryMessage.list(options.webhooks), DeliveryMessage.list(options.alertmanagers)))
+        DeliveryMessage.list(options.webhooks), DeliveryMessage.list(options.alertmanagers), spool ?? "",
+        "\(options.spoolLimit)"))
+  }
+
+  /// The whole path of the spool's folder, which is made where there is none, for the user that the run becomes.
+  private static func makeSpool(_ path: String, _ user: Confinement.User?) throws(UsageError) -> String {
+    let isMade = mkdir(path, 0o700) == 0
+    var status = stat()
+    if !isMade, errno != EEXIST { throw UsageError(message: "--alert-spool \(path): \(systemText(errno))") }
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, let real = realpath(path, nil) else {
+      throw UsageError(message: "--alert-spool \(path): \(systemText(ENOTDIR))")
+    }
+    defer { free(real) }
+    if isMade, let user { _ = chown(path, user.uid, user.gid) }
+    return String(cString: real)
   }
 
   deinit { close(socket) }
@@ -214,9 +229,12 @@ final class Deliverer {
       body(&out)
       return out.text
     }
+    var plain = event
+    // What a client called itself is not for an environment.
+    if event.group?.isNamedByClient == true { plain.group = nil }
     var pairs = [
       ("NAME", event.rule.name), ("STATE", event.state.rawValue), ("ID", event.id), ("FINGERPRINT", event.fingerprint),
-      ("SEVERITY", event.rule.severity.rawValue), ("SUMMARY", event.rule.summary), ("REASON", event.reason),
+      ("SEVERITY", event.rule.severity.rawValue), ("SUMMARY", event.rule.summary), ("REASON", plain.reason),
       ("METRIC", event.rule.metric.rawValue), ("OPERATOR", event.rule.comparison.rawValue),
       ("AT", text { $0.instant(event.at) }), ("SINCE", text { $0.instant(event.since) }),
     ]
@@ -227,7 +245,13 @@ final class Deliverer {
     if let client = event.connection?.client { pairs.append(("CLIENT", text { $0.endpoint(client) })) }
     if let direction = event.direction { pairs.append(("DIRECTION", direction.shortName)) }
     if let owner = event.owner { pairs.append(("OWNER", owner)) }
+    if let group = event.group, let grouping = event.rule.grouping {
+      pairs.append(("BY", grouping.name))
+      if !group.isNamedByClient { pairs.append(("GROUP", group.name)) }
+    }
     if let evidence = event.evidence { pairs.append(("EVIDENCE", evidence)) }
+    if let runbook = event.rule.runbook { pairs.append(("RUNBOOK", runbook)) }
+    if let run = event.run { pairs.append(("RUN", run)) }
     if let sensor { pairs.append(("SENSOR", sensor)) }
     return pairs.map { "IMDUMP_ALERT_\($0.0)=\($0.1)" }
   }

@@ -8,7 +8,7 @@
 struct DeliveryMessage: Equatable {
   /// The most a message may have, in bytes; longer ones are not sent.
   static let maximumBytes = 96 << 10
-  /// How to deliver: user, quiet, hook, webhooks, Alertmanagers. The first message, once.
+  /// How to deliver: user, quiet, hook, webhooks, Alertmanagers, the spool's folder and its size. The first message, once.
   static let configuration = "configuration"
   /// An alert: state, fingerprint, JSON, environment, Alertmanager's labels and annotations.
   static let alert = "alert"
@@ -20,6 +20,9 @@ struct DeliveryMessage: Equatable {
   static let lost = "lost"
 
   var parts: [[UInt8]]
+
+  /// A message of its parts.
+  init(parts: [[UInt8]]) { self.parts = parts }
 
   /// A message of texts.
   init(_ parts: String...) { self.parts = parts.map { Array($0.utf8) } }

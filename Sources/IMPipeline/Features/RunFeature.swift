@@ -1,5 +1,6 @@
 import IMAlerts
 import IMCapture
+import IMDocuments
 import IMEngine
 import IMOutput
 import IMWire
@@ -146,6 +147,8 @@ struct RunContext {
   let run: Run
   /// What was asked for.
   let choices: RunChoices
+  /// The run's name in documents and alerts; `nil` where it has none.
+  var identity: RunIdentity?
   /// Standard output.
   let output: Output
   /// Where alerts are told.

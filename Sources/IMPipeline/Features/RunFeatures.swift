@@ -6,10 +6,11 @@ enum RunFeatures {
   /// Every feature of a run, in the order in which they are told of it.
   ///
   /// A capture file comes first, because it may end the run; alerts before documents, which hold them, also those of the
-  /// end; profiles before metrics and the page, which name their types; the server before these, which it ends first.
+  /// end; profiles before alerts, whose filters name their types when both are read again, and before metrics and the page, which name them,
+  /// too; the server before these, which it ends first.
   static var kinds: [any RunFeature.Type] {
     [
-      CaptureFiles.self, Alerts.self, Documents.self, ProfileReload.self, WebListener.self, Metrics.self, LivePage.self,
+      CaptureFiles.self, ProfileReload.self, Alerts.self, Documents.self, WebListener.self, Metrics.self, LivePage.self,
       StoreKeeper.self, VerdictAtEnd.self,
     ]
   }
@@ -25,10 +26,15 @@ extension Run {
     let openers = kinds.map { kind in kind.openerOption(self, choices).flatMap { confinement.makeOpener($0) } }
     let server = try server(choices)
     let written = isLive && choices.store != nil && input.writePath.map { $0 != "-" } ?? false ? WrittenPackets() : nil
+    // One name for the documents and the alerts of a run.
+    let isNamed = choices.documents != nil || choices.alerts.rules != nil
+    let identity =
+      isNamed ? runIdentity(input, decode, choices.documents ?? DocumentOptions(), choices.alerts) : nil
     var made: [any RunFeature] = []
     for (kind, opener) in zip(kinds, openers) {
       let place = RunContext(
-        run: self, choices: choices, output: output, desk: desk, opener: opener, written: written, server: server)
+        run: self, choices: choices, identity: identity, output: output, desk: desk, opener: opener, written: written,
+        server: server)
       if let companion = try kind.init(place) { made.append(companion) }
     }
     return made

@@ -1,4 +1,4 @@
-"""Profiles that are read again: SIGHUP puts a better one in place, a bad one changes nothing, and no connection is lost."""
+"""Profiles and rules that are read again: SIGHUP puts better ones in place, bad ones change nothing, and no connection or state is lost."""
 import json
 import os
 import shutil
@@ -81,6 +81,7 @@ def renamed(text):
 def check(binary, space, folder, report, is_long):
     corrections(binary, space, folder, report)
     unreadable(binary, space, folder, report)
+    rules(binary, space, folder, report)
 
 
 def corrections(binary, space, folder, report):
@@ -137,3 +138,63 @@ def unreadable(binary, space, folder, report):
     report.check("replaced: %s" % said.strip().rpartition("/")[2], "permission denied for user " in said, said)
     live.run.stop()
     report.equal("exit", live.run.status, 0)
+
+
+def rule(name, rest="metric: messages, scope: profile, window: 1s, op: '>=', threshold: 1"):
+    return "  - { name: %s, %s }\n" % (name, rest)
+
+
+class Ruled(Reload):
+    """A capture with rules that are read again."""
+
+    def __init__(self, binary, space, folder, report, text):
+        self.space, self.report = space, report
+        self.profile = os.path.join(folder, "rules.yml")
+        self.write(text)
+        os.chmod(self.profile, 0o644)
+        self.run = runs.Run(binary, space.far, folder, "-i", "wire0", "--format", "json", "-U", "--rules", self.profile)
+
+    def alerts(self, name, count, limit=10):
+        """What is told of a rule, when it is so much, or when it has taken too long."""
+        until = time.monotonic() + limit
+        while True:
+            with open(self.run.out, encoding="utf-8") as file:
+                lines = [json.loads(line) for line in file.read().split("\n")[:-1]]
+            found = [line for line in lines if line.get("alert") == name]
+            if len(found) >= count or time.monotonic() > until:
+                return found
+            time.sleep(0.05)
+
+
+def rules(binary, space, folder, report):
+    head = "version: 1\nrules:\n"
+    live = Ruled(binary, space, folder, report, head + rule("gone") + rule("kept"))
+    if not report.check("a file of rules: captures", live.run.listens(), live.run.told()):
+        return
+    first = conversation(1)
+    live.send([next(first) for _ in range(3 + 4)])
+    report.equal("two rules fire", [[a["state"] for a in live.alerts(name, 1)] for name in ("gone", "kept")],
+                 [["firing"]] * 2)
+
+    live.write(head + rule("gone", "metric: nothing"), replaces=True)
+    said = live.hang_up("stay as they were")
+    report.check("a mistake is told with line and column", "rules.yml:3:" in said and "the rules stay as they were" in said, said)
+    report.equal("and resolves nothing", len(live.alerts("gone", 2, limit=1)), 1)
+
+    live.write(head + rule("new") + rule("kept"), replaces=True)
+    said = live.hang_up("read again")
+    report.check("a good one is read: %s" % said.strip().rpartition("/")[2], "2 rules, 1 new, 1 gone" in said, said)
+    gone = live.alerts("gone", 2)
+    report.equal("what is gone is resolved", [a["state"] for a in gone], ["firing", "resolved"])
+    report.check("with the reason", gone and gone[-1]["reason"].startswith("the rule is not in the file any more"), gone)
+    report.equal("under its name", len({a["id"] for a in gone}), 1)
+
+    said = live.hang_up("read again")
+    report.check("the same once more: %s" % said.strip().rpartition("/")[2], "2 rules, unchanged" in said, said)
+    live.send([next(first) for _ in range(4)])
+    report.equal("what is new fires", [a["state"] for a in live.alerts("new", 1)], ["firing"])
+    live.run.stop()
+    report.equal("exit", live.run.status, 0)
+    kept = live.alerts("kept", 2)
+    report.equal("what stays was told once, and ends with the run", [a["state"] for a in kept], ["firing", "resolved"])
+    report.equal("dropped by kernel", live.run.counts["dropped"], 0)
