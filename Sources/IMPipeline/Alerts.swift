@@ -206,10 +206,8 @@ final class Alerts: RunFeature {
       logError(
         "\(count(figures.held, "alert")) held, because of what the capture lacks: whether they are true is not known")
     }
-    if let refused = evidence?.refused, refused > 0 {
-      logError(
-        "\(count(UInt64(refused), "alert")) without evidence: captures in the folder have reached --evidence-max; move some away"
-      )
+    if let deleted = evidence?.deleted, deleted > 0 {
+      logError("\(count(deleted, "capture")) of evidence deleted, the oldest: the folder had reached --evidence-max")
     }
     if figures.suppressed > 0 { logError("\(count(figures.suppressed, "alert")) not told: a rule tells 100 a minute") }
     for (rule, samples) in monitor.refusedByRule {

@@ -10,13 +10,14 @@ import IMWire
 ///
 /// A capture is named after the alert, `RULE-FINGERPRINT-TIME.pcap`, and has every packet of the connections that had
 /// samples in the rule's windows, up to the moment at which it fired, and the packet that showed that the moment had come.
-/// imdump fires the same alert over it again. Packets are kept in memory up to a limit; what is older is not in the capture.
+/// imdump fires the same alert over it again. Packets are kept in memory up to a limit; what is older is not in the capture. The oldest captures
+/// in the folder are deleted where they have more bytes than they may; no other file is, and the newest capture stays however large it is.
 final class Evidence {
   /// Bytes of packets that are kept, and bytes that are kept together.
   private static let capacity = 64 << 20
   private static let slabSize = 256 << 10
-  /// Captures of a run, at most.
-  private static let maximumFiles = 1_000
+  /// Captures of alerts in the folder, at most.
+  private static let maximumFiles = 10_000
 
   private struct Slab {
     var bytes: [UInt8] = []
@@ -42,17 +43,25 @@ final class Evidence {
   private var wanted: [Wanted] = []
   /// Whether a capture could not be written, and no more are.
   private(set) var hasFailed = false
-  private var fileCount = 0
-  /// Bytes of captures of alerts in the folder, and how many there may be; what is there already counts.
+  /// A capture of an alert in the folder.
+  private struct Capture {
+    var name: String
+    /// When its episode began, in milliseconds since 1970, and how many captures of it there were before.
+    var time: Int64, copy: Int
+    var bytes: Int64
+  }
+
+  /// Captures of alerts in the folder, those of other runs, too, oldest first.
+  private var captures: [Capture] = []
+  /// Their bytes, and how many there may be.
   private var folderBytes: Int64 = 0
   private let maximumBytes: Int64
-  /// Captures that were not written, because the folder is full.
-  private(set) var refused = 0
-  /// Names of captures that are there; none is written over.
+  /// Captures that were deleted for newer ones.
+  private(set) var deleted: UInt64 = 0
+  /// Names of captures that are there or will be; none is written over.
   private var taken: Set<String> = []
 
-  /// Evidence in the folder at `path`, which is made where there is none, as long as the captures in it have no more than
-  /// `maximumBytes`.
+  /// Evidence in the folder at `path`, which is made where there is none. The captures in it are to have no more than `maximumBytes`.
   init(folder path: String, maximumBytes: Int64) throws(UsageError) {
     self.maximumBytes = maximumBytes
     isMade = mkdir(path, 0o755) == 0
@@ -67,7 +76,46 @@ final class Evidence {
       var status = stat()
       guard lstat("\(path)/\(name)", &status) == 0 else { continue }
       taken.insert(name)
-      folderBytes += Int64(status.st_size)
+      // Who else has a capture here keeps it.
+      guard status.st_mode & S_IFMT == S_IFREG, let (time, copy) = Self.episode(name) else { continue }
+      captures.append(Capture(name: name, time: time, copy: copy, bytes: Int64(status.st_size)))
+      folderBytes &+= Int64(status.st_size)
+    }
+    captures.sort { ($0.time, $0.copy, $0.name) < ($1.time, $1.copy, $1.name) }
+  }
+
+  /// The time and the number of the copy in the name of a capture, `RULE-FINGERPRINT-TIME.pcap` or `RULE-FINGERPRINT-TIME.COPY.pcap`;
+  /// `nil` for other names.
+  static func episode(_ name: String) -> (time: Int64, copy: Int)? {
+    guard name.hasSuffix(".pcap") else { return nil }
+    let parts = name.dropLast(5).split(separator: ".", omittingEmptySubsequences: false)
+    let words = (parts.first ?? "").split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count <= 2, words.count >= 3, let time = words.last, let fingerprint = words.dropLast().last,
+      fingerprint.utf8.count == 16,
+      fingerprint.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) }),
+      time.utf8.allSatisfy({ (48...57).contains($0) }), let time = Int64(time)
+    else { return nil }
+    guard parts.count == 2 else { return (time, 1) }
+    guard parts[1].utf8.allSatisfy({ (48...57).contains($0) }), let copy = Int(parts[1]) else { return nil }
+    return (time, copy)
+  }
+
+  /// Deletes the oldest captures, until the newest one has room.
+  private func makeRoom() {
+    while captures.count > 1, folderBytes > maximumBytes || captures.count > Self.maximumFiles {
+      let oldest = captures.removeFirst()
+      folderBytes -= oldest.bytes
+      let result = imdump_unlink_at(folder, oldest.name)
+      // Another run may have been faster.
+      guard result == 0 || result == -ENOENT else {
+        logError("\(path)/\(oldest.name): delete: \(systemText(-result)); the folder keeps it")
+        continue
+      }
+      taken.remove(oldest.name)
+      deleted += 1
+      if deleted == 1 {
+        logError("\(path): the oldest captures are deleted: together they have reached --evidence-max")
+      }
     }
   }
 
@@ -115,14 +163,7 @@ final class Evidence {
 
   /// Gives an alert that fires the name of its capture, which is written after the batch.
   func want(_ event: inout AlertEvent) {
-    guard event.state == .firing, !event.contributors.isEmpty, !hasFailed, fileCount < Self.maximumFiles else {
-      return
-    }
-    guard folderBytes < maximumBytes else {
-      refused += 1
-      return
-    }
-    fileCount += 1
+    guard event.state == .firing, !event.contributors.isEmpty, !hasFailed else { return }
     let stem = "\(event.rule.name)-\(event.id)"
     var name = "\(stem).pcap", copy = 1
     while !taken.insert(name).inserted {
@@ -154,6 +195,8 @@ final class Evidence {
     for connection in evidence.connections { pairs.insert(EndpointPair(connection.peer, connection.server)) }
     let end = evidence.end
     var writer: CaptureWriter?
+    // The capture's own header.
+    var byteCount: Int64 = 24
     var finder = EndpointFinder()
     var linkType: UInt16?
     var isOver = false
@@ -174,7 +217,7 @@ final class Evidence {
         if writer == nil { writer = try begin(evidence.name, record.linkType) }
         linkType = record.linkType
         try writer?.write(record, bytes.span.bytes)
-        folderBytes += 16 + Int64(record.capturedLength)
+        byteCount += 16 + Int64(record.capturedLength)
         if isBehind {
           isOver = true
           break
@@ -182,6 +225,12 @@ final class Evidence {
       }
     }
     try writer?.close()
+    if writer != nil {
+      let (time, copy) = Self.episode(evidence.name) ?? (0, 1)
+      captures.append(Capture(name: evidence.name, time: time, copy: copy, bytes: byteCount))
+      folderBytes &+= byteCount
+      makeRoom()
+    }
     if hasForgotten, !evidence.connections.isEmpty {
       logError("\(evidence.name): packets from before the last \(Self.capacity >> 20) MiB are not in it")
     }

@@ -74,7 +74,7 @@ extension AlertOptions: OptionGroup {
         "--evidence <folder>", \.evidence, "Write the packets behind each alert to a capture in this folder."),
       .custom(
         "--evidence-max <size>",
-        "Write no more evidence once its folder has captures of this size, such as 500M; 1G by default."
+        "Delete the oldest evidence beyond this size of its folder, such as 500M; 1G by default."
       ) { options, word throws(ValueError) in options.evidenceLimit = Int64(clamping: try fileSize(word)) },
       .custom(
         "--hook <command>",

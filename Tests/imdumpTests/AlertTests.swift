@@ -201,7 +201,8 @@ import Testing
     }
   }
 
-  /// A second run writes its evidence beside the first one's; a full folder is said, and nothing in it changes.
+  /// A second run writes its evidence beside the first one's. Beyond the limit the oldest go, and that is said: after each capture those stay
+  /// that are the newest and fit. Files of others stay, whatever they are called.
   @Test func evidenceIsNeverOverwritten() throws {
     try Self.scratch { folder in
       let path = try Self.write(Self.all, folder), evidence = folder.appending(path: "evidence")
@@ -218,9 +219,35 @@ import Testing
       let both = try files()
       #expect(again == named.map { $0.replacing(".pcap", with: ".2.pcap") } && both.count == 2 * first.count)
       for (name, bytes) in first { #expect(both[name] == bytes, "\(name)") }
-      let full = try Command.run(words + ["--evidence-max", "1k"])
-      #expect(try files() == both && !full.output.contains("evidence"))
-      #expect(full.errors.contains("\(named.count) alerts without evidence"))
+      let others = ["mine.pcap", "a-0123456789abcdef-1x.pcap", "b-0123456789abcdef-1.txt"]
+      for name in others { try Data(count: 100_000).write(to: evidence.appending(path: name)) }
+      // By the time of the episode and then the number, as a list says.
+      func key(_ name: String) -> (String, Int, String) {
+        let parts = name.dropLast(5).split(separator: ".")
+        return (String(parts[0].suffix(13)), parts.count > 1 ? Int(parts[1]) ?? 0 : 1, name)
+      }
+      let limit = 20_480
+      var expected = both.keys.sorted { key($0) < key($1) }.map { ($0, both[$0]?.count ?? 0) }
+      var deleted = 0
+      let third = named.map { $0.replacing(".pcap", with: ".3.pcap") }
+      for (name, old) in zip(third, named) {
+        expected.append((name, first[old]?.count ?? 0))
+        while expected.count > 1, expected.reduce(0, { $0 + $1.1 }) > limit {
+          expected.removeFirst()
+          deleted += 1
+        }
+      }
+      let full = try Command.run(words + ["--evidence-max", "20k"])
+      #expect(try Self.objects(full.output).compactMap { $0["evidence"] as? String } == third)
+      let left = try files()
+      #expect(Set(left.keys) == Set(expected.map(\.0) + others) && deleted > 0)
+      for (name, old) in zip(third, named) where left[name] != nil { #expect(left[name] == first[old]) }
+      #expect(full.errors.contains("the oldest captures are deleted: together they have reached --evidence-max"))
+      #expect(full.errors.contains("\(deleted) captures of evidence deleted"), "\(full.errors)")
+      // One that is larger than the limit stays alone.
+      _ = try Command.run(words + ["--evidence-max", "1k"])
+      let alone = Set(try files().keys).subtracting(others)
+      #expect(alone.count == 1 && alone.first?.hasPrefix(named[named.count - 1].dropLast(5)) == true, "\(alone)")
     }
   }
 

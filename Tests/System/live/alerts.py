@@ -195,7 +195,8 @@ def hooked(binary, space, folder, report, is_long):
         run.stop()
         rate = captures.replayed(made, replay)
         report.note("a hook that %s: %.0f messages a second; %s" % (name, rate, run.figures))
-        captures.ended("a hook that %s" % name, run, limit=14)
+        # Not every alert was delivered, which is lost output.
+        captures.ended("a hook that %s" % name, run, limit=14, status=74)
         report.equal("packets captured", run.counts["captured"], made.packets)
         frames = sum(1 for line in open(run.out, encoding="utf-8") if '"alert":' not in line)
         report.equal("frames printed", frames, made.frames)
