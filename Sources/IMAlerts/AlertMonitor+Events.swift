@@ -220,14 +220,11 @@ extension AlertMonitor {
     let origin = SampleOrigin(exchange)
     let choice = selected[exchange.id]
     var chosen = choice.filters, chosenLate = choice.filters
-    if let selector, exchange.fate != .pending {
+    if let selector, choice.filters != 0, exchange.fate != .pending {
+      chosenLate = selector.decided(exchange, choice, status: statuses[exchange.status])
       // A late answer changes nothing of what was chosen when the message was given up.
-      if !isLate {
-        chosen = selector.decided(exchange, choice, status: statuses[exchange.status])
-        selected.settle(exchange.id, chosen)
-      } else if role == .message, !interests.lateAnswers.isEmpty {
-        chosenLate = selector.decided(exchange, choice, status: statuses[exchange.status])
-      }
+      chosen = choice.decided ?? chosenLate
+      if choice.decided == nil { selected.settle(exchange.id, chosen) }
     }
     if exchange.fate == .rejected, !interests.refusals.isEmpty { refused(exchange, chosen, known, at: at) }
     if isLate, role == .message {

@@ -7,6 +7,8 @@ package struct FilterChoice: Equatable, Sendable {
   package var filters: UInt64 = 0
   /// What the frame answered of filters that ask for the fate, in bits of the selector's choice.
   package var answers: UInt64 = 0
+  /// The filters that took it when its fate was decided; `nil` until then.
+  var decided: UInt64?
 
   /// No filter takes it.
   package init() {}
@@ -35,6 +37,7 @@ package struct FilterMoves: Equatable, Sendable {
     var moved = FilterChoice()
     moved.filters = move(choice.filters, filters)
     moved.answers = move(choice.answers, answers)
+    moved.decided = choice.decided.map { move($0, filters) }
     return moved
   }
 }
@@ -84,7 +87,7 @@ struct SelectedMessages: ~Copyable {
   /// The fate of a message was decided, and these filters took it: it is forgotten first.
   mutating func settle(_ exchange: UInt32, _ filters: UInt64) {
     guard choices[exchange] != nil else { return }
-    choices[exchange]?.filters = filters
+    choices[exchange]?.decided = filters
     settled.append(exchange)
   }
 

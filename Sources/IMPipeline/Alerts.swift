@@ -123,6 +123,9 @@ final class Alerts: RunFeature {
   var needs: EngineOptions.Needs { AlertMonitor.needs }
   var cost: (connection: Int, exchange: Int, server: Int) { (AlertMonitor.costPerConnection, 0, 0) }
 
+  /// Messages are lost on a line that is quiet, too.
+  var wantsClock: Bool { isLive }
+
   func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? { other.map { PairSink(monitor, $0) } ?? monitor }
 
   func confine(_ rights: inout Rights) {

@@ -74,6 +74,41 @@ import Testing
     #expect(try told("by: network/8, where: 'status == 5'", 5) == 1)
   }
 
+  /// Late answers are asked for what they are, and not for what was thought of the message before; the loss that they disprove is the one that
+  /// was chosen.
+  @Test func whereAsksLateAnswersWhenTheyCome() throws {
+    var talk = Self.talk(1, port: 8_080)
+    talk.open(at: Self.at(0))
+    talk.send(TJPFrameBuilder(text: "first", sequence: 1).bytes, .clientToServer, at: Self.at(100))
+    for (number, time) in [(2, 4_000), (3, 8_000), (4, 15_000)] as [(UInt32, Int64)] {
+      talk.send(TJPFrameBuilder(text: "next", sequence: number).bytes, .clientToServer, at: Self.at(time))
+      talk.send(TJPFrameBuilder.echoACK(of: number).bytes, .serverToClient, at: Self.at(time + 50))
+    }
+    // Six seconds are what an answer has, and at seven more the loss is told.
+    talk.send(TJPFrameBuilder.echoACK(of: 1).bytes, .serverToClient, at: Self.at(20_000))
+    talk.send(TJPFrameBuilder(text: "last", sequence: 5).bytes, .clientToServer, at: Self.at(60_000))
+    talk.send(TJPFrameBuilder.echoACK(of: 5).bytes, .serverToClient, at: Self.at(60_050))
+    let capture = CaptureBuilder(talk)
+    func told(_ text: String) throws -> [String] {
+      let path = "/tmp/imdump-late-\(UUID().uuidString).yml"
+      let rule = "  - { name: r, scope: profile, window: 6s, op: '>=', threshold: 0.5, \(text) }\n"
+      try Data("version: 1\nrules:\n\(rule)".utf8).write(to: URL(filePath: path))
+      defer { try? FileManager.default.removeItem(atPath: path) }
+      return try Self.told(capture, rules: path).alerts
+    }
+    for text in [
+      "", ", where: 'fate in {acked, acked_after_retry}'", ", where: 'not fate == unanswered and type == data'",
+    ] {
+      #expect(try told("metric: late_answers\(text)") == ["r firing warning", "r resolved warning"], "\(text)")
+    }
+    for text in ["fate == unanswered", "fate == acked and type == ack"] {
+      #expect(try told("metric: late_answers, where: '\(text)'") == [], "\(text)")
+    }
+    // One that was lost was chosen as that, and is so no more when its answer comes.
+    #expect(try told("metric: loss, where: 'fate == unanswered'").first == "r firing warning")
+    #expect(try told("metric: loss, where: 'fate == acked'") == [])
+  }
+
   @Test func failedLoginsPageSomebody() throws {
     let refused = try Self.told(Self.logins(5))
     #expect(refused.alerts == ["logins-refused firing page"])

@@ -82,6 +82,7 @@ def check(binary, space, folder, report, is_long):
     corrections(binary, space, folder, report)
     unreadable(binary, space, folder, report)
     rules(binary, space, folder, report)
+    silence(binary, space, folder, report)
 
 
 def corrections(binary, space, folder, report):
@@ -164,6 +165,22 @@ class Ruled(Reload):
             if len(found) >= count or time.monotonic() > until:
                 return found
             time.sleep(0.05)
+
+
+def silence(binary, space, folder, report):
+    """A message that is lost on a line on which nothing is sent any more."""
+    live = Ruled(binary, space, folder, report, "version: 1\nrules:\n" + rule(
+        "lost", "metric: loss, scope: profile, window: 1s, op: '>', threshold: 1%")
+        + rule("slow", "metric: messages, where: 'fate == unanswered', scope: profile, window: 1s, op: '>=', threshold: 1"))
+    if not report.check("a quiet line: captures", live.run.listens(), live.run.told()):
+        return
+    first = conversation(1)
+    live.send([next(first) for _ in range(3 + 1)])
+    begun = time.monotonic()
+    told = [[a["state"] for a in live.alerts(name, 1, limit=25)] for name in ("lost", "slow")]
+    report.equal("a message without an answer is told as lost, after %.0f s" % (time.monotonic() - begun), told,
+                 [["firing"]] * 2)
+    live.run.stop()
 
 
 def rules(binary, space, folder, report):
