@@ -118,6 +118,64 @@ import Testing
     #expect(events.map(\.id) == expected.map(\.id) && !events.isEmpty)
   }
 
+  /// Rules of every metric, with groups and few states, read again at random places as a random part of them: each episode that fires is resolved
+  /// once, under its name, and nothing is resolved that did not fire.
+  @Test func eachEpisodeIsResolvedOnce() throws {
+    var texts = AlertMetric.allCases.enumerated().map {
+      "name: r\($0), metric: \($1.rawValue), window: 6s, op: '>', threshold: 0, keep_firing: \($0 % 3)s"
+    }
+    for (number, by) in ["client", "session", "type", "network/20"].enumerated() {
+      texts.append("name: g\(number), metric: messages, by: \(by), max_series: 2, window: 6s, op: '>', threshold: 0")
+    }
+    texts.append("name: inner, metric: loss, scope: connection, by: type, window: 6s, op: '>', threshold: 0")
+    texts.append("name: silence, metric: messages, scope: profile, profile: tjp, window: 4s, op: absent")
+    let rules = try Self.rules(texts)
+    let packets = Self.talk().sorted { $0.timestamp < $1.timestamp }
+    var random = SeededRandom(21)
+    for _ in 0..<6 {
+      final class Collector { var events: [AlertEvent] = [] }
+      let collector = Collector()
+      let plans = [MadePlan.tjp()]
+      var now = rules.filter { _ in Bool.random(using: &random) }
+      let monitor = AlertMonitor(rules: now, plans: plans) { collector.events.append($0) }
+      var options = EngineOptions(plans: plans)
+      options.needs = AlertMonitor.needs
+      var engine = Engine(options: options, sink: monitor)
+      let cuts = (0..<5).map { _ in Int.random(in: 0...packets.count, using: &random) }.sorted() + [packets.count]
+      var start = 0
+      for cut in cuts {
+        if cut > start {
+          let batch = CaptureBuilder(Array(packets[start..<cut])).batch()
+          engine.process(batch.bytes.span.bytes, batch.records.span)
+        }
+        start = cut
+        let next = rules.shuffled(using: &random).filter { _ in Int.random(in: 0..<3, using: &random) > 0 }.map {
+          rule in
+          var rule = rule
+          if Int.random(in: 0..<5, using: &random) == 0 { rule.keepFiring += 1_000_000_000 }
+          return rule
+        }
+        let changes = monitor.replace(rules: next, moves: FilterMoves(filters: [], answers: []))
+        let names = (Set(now.map(\.name)), Set(next.map(\.name)))
+        #expect(
+          changes.added == names.1.subtracting(names.0).count && changes.removed == names.0.subtracting(names.1).count)
+        #expect(changes.kept == next.count { rule in now.contains { $0 == rule } })
+        #expect(changes.kept + changes.changed + changes.added == next.count)
+        now = next
+      }
+      engine.finish()
+      monitor.finish(at: engine.totals.lastAt)
+      monitor.end()
+      #expect(monitor.figures.fired == monitor.figures.resolved && monitor.figures.fired > 20)
+      var open: Set<String> = []
+      for event in collector.events {
+        if event.state == .firing { #expect(open.insert("\(event.rule.name) \(event.id)").inserted, "\(event.id)") }
+        if event.state == .resolved { #expect(open.remove("\(event.rule.name) \(event.id)") != nil, "\(event.id)") }
+      }
+      #expect(open.isEmpty)
+    }
+  }
+
   /// Bits of filters and of their answers go to their new places, and those of filters that are gone are gone.
   @Test func bitsMove() {
     var choice = FilterChoice()

@@ -12,20 +12,25 @@ let storeTargets = [
 
 // MARK: Rules
 
-/// A rule for every metric, and those that wait for something.
+/// A rule for every metric, those that wait for something, and those that have groups, and few of them.
 private let rules: [AlertRule] = {
   var text = "version: 1\nrules:\n"
   for (number, metric) in AlertMetric.allCases.enumerated() {
-    text += "  - { name: r\(number), metric: \(metric.rawValue), window: 60s, op: '>', threshold: 0, keep_firing: 5m }\n"
+    text +=
+      "  - { name: r\(number), metric: \(metric.rawValue), window: 60s, op: '>', threshold: 0, keep_firing: 5m }\n"
   }
   text += "  - { name: silence, metric: messages, window: 10s, op: absent, for: 5s }\n"
   text += "  - { name: few, metric: messages, window: 6s, op: '<', threshold: 2, for: 60s }\n"
   text += "  - { name: old, metric: unacked_age, scope: connection, window: 6s, op: '>=', threshold: 5s, clear: 2s }\n"
+  for (number, by) in ["client", "session", "type", "network/20/60"].enumerated() {
+    text += "  - { name: g\(number), metric: messages, by: \(by), max_series: 2, window: 6s, op: '>', threshold: 0 }\n"
+  }
+  text += "  - { name: inner, metric: loss, scope: connection, by: type, window: 6s, op: '>', threshold: 0 }\n"
   do { return try AlertRules(text, source: "made", profiles: ["mqtt"]).rules } catch { fail("\(error)") }
 }()
 
 /// Segments of one connection: a byte for the side, one for the time, one for the length, then the bytes. However far the times lie apart,
-/// the work is that of the segments.
+/// the work is that of the segments. In the middle the rules are read again, in another order, and every third one is gone.
 @Sendable private func check(_ input: UnsafeRawBufferPointer) {
   var script = Script(input)
   var segments = SegmentScript(port: 1_883)
@@ -50,9 +55,16 @@ private let rules: [AlertRule] = {
   options.exchangeCapacity = 64
   options.verifiesChecksums = false
   var engine = Engine(options: options, sink: monitor)
-  engine.process(segments.bytes.span.bytes, segments.records.span)
+  let middle = segments.records.count / 2
+  engine.process(segments.bytes.span.bytes, segments.records.span.extracting(first: middle))
+  let later = rules.indices.reversed().filter { $0 % 3 != 0 }.map { rules[$0] }
+  let changes = monitor.replace(rules: later, moves: FilterMoves(filters: [], answers: []))
+  if changes.kept != later.count || changes.removed != rules.count - later.count { fail("\(changes)") }
+  engine.process(segments.bytes.span.bytes, segments.records.span.extracting(droppingFirst: middle))
   engine.finish()
   monitor.finish(at: engine.totals.lastAt)
+  monitor.end()
+  if monitor.figures.fired != monitor.figures.resolved { fail("\(monitor.figures)") }
 }
 
 // MARK: Stores

@@ -32,8 +32,6 @@ final class DeliveryRun {
   private var retryAt: [Double] = [], pauses: [Double] = []
   /// Seconds between tries of what is in the spool, at first and at most.
   private static let firstPause = 5.0, longestPause = 60.0
-  /// Payloads that a run before has left.
-  private var found = 0
   /// The alerts that fire, oldest first, by fingerprint.
   private var active: [(fingerprint: String, text: String)] = []
   private var refreshedAt = 0.0
@@ -123,7 +121,7 @@ final class DeliveryRun {
     do throws(DeliverySpool.SpoolError) {
       let spool = try DeliverySpool(path, maximumBytes: size)
       self.spool = spool
-      found = ways.reduce(0) { $0 + spool.count(of: $1) }
+      let found = ways.reduce(0) { $0 + spool.count(of: $1) }
       guard spool.count > 0, !isQuiet else { return }
       let others = spool.count - found
       let words = others > 0 ? "; \(others) more for other hooks and addresses stay there" : ""
