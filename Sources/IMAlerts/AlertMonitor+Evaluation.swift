@@ -12,14 +12,14 @@ extension AlertMonitor {
     _ index: Int, of known: MonitoredConnection, _ direction: Direction? = nil, _ origin: SampleOrigin = .connection,
     at time: Timestamp
   ) -> AlertSeries? {
-    let watch = watches[index]
-    if let plan = watch.plan, plan != known.info.plan { return nil }
+    // Field by field: a copy of the whole would count up and down all that it refers to, for each sample.
+    if let plan = watches[index].plan, plan != known.info.plan { return nil }
     var subject = AlertSeries.Subject(plan: known.info.plan, direction: direction)
-    if let grouping = watch.rule.grouping {
+    if let grouping = watches[index].rule.grouping {
       guard let group = group(grouping, of: known, origin) else { return nil }
       subject.group = group
     }
-    switch watch.rule.scope {
+    switch watches[index].rule.scope {
     case .profile: return series(index, UInt32(known.info.plan), subject, at: time)
     case .endpoint:
       guard let endpoint = known.endpoint else { return nil }
@@ -28,7 +28,7 @@ extension AlertMonitor {
     case .connection:
       // What still comes of one that is over begins nothing.
       let key = AlertSeries.Key(subject: known.info.serial, direction: direction, group: subject.group)
-      if known.isOver, watch.series[key] == nil { return nil }
+      if known.isOver, watches[index].series[key] == nil { return nil }
       (subject.server, subject.connection) = (known.info.server, known.info)
       return series(index, known.info.serial, subject, at: time)
     case .owner:

@@ -24,6 +24,19 @@ final class AlertSeries {
     var direction: Direction?
     /// The group of a rule with `by`.
     var group: AlertGroup?
+
+    // By hand, because most rules have no groups, and keys are compared for each sample.
+
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(UInt64(subject) << 8 | UInt64(direction.map { $0.rawValue &+ 1 } ?? 0))
+      if let group { hasher.combine(group) }
+    }
+
+    static func == (a: Key, b: Key) -> Bool {
+      guard a.subject == b.subject, a.direction == b.direction else { return false }
+      if a.group == nil, b.group == nil { return true }
+      return a.group == b.group
+    }
   }
 
   /// Connections whose packets are remembered as evidence, at most.
