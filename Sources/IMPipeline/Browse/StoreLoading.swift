@@ -3,6 +3,7 @@ import IMBrowser
 import IMCapture
 import IMEngine
 import IMOutput
+import IMReport
 import IMStore
 import Synchronization
 
