@@ -93,6 +93,6 @@ package struct AlertEvent: Sendable {
     if let group, let grouping = rule.grouping { labels.append(("group", "\(grouping.name)=\(group.name)")) }
     // A byte that no value has stands between them.
     let parts = labels.sorted { $0.0 < $1.0 }.map { "\($0.0)=\($0.1)" }.joined(separator: "\u{0}")
-    return SHA1.hash(Array(parts.utf8)).prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    return SHA1.shortDigest(parts)
   }
 }

@@ -2,7 +2,7 @@ import IMEngine
 import IMMetrics
 package import IMWire
 
-/// What a rule keeps a state of its own for, beside its scope: `by` of a rule.
+/// How a rule groups its samples within its scope: `by` of a rule. Each group has a state of its own.
 package enum AlertGrouping: Hashable, Sendable {
   /// The client's address.
   case client
@@ -68,18 +68,17 @@ package enum AlertGroup: Hashable, Sendable {
   /// The longest name of a session that is kept as it is, in bytes.
   private static let longestName = 256
 
-  /// The group of a session by its name. A long name is cut, and what is gone of it is told apart by its hash.
+  /// The group of a session by its name. A long name is truncated, and a hash of the whole name is appended.
   init(session name: String) {
     guard name.utf8.count > Self.longestName else {
       self = .session(name, isNumber: false)
       return
     }
-    let hash = SHA1.hash(Array(name.utf8)).prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     let kept = String(decoding: name.utf8.prefix(Self.longestName - 32), as: UTF8.self)
-    self = .session("\(kept)...\(hash)", isNumber: false)
+    self = .session("\(kept)...\(SHA1.shortDigest(name))", isNumber: false)
   }
 
-  /// What it is called: `10.0.0.7`, `phone-1`, `PUBLISH`, `gateway.service`, `10.0.0.0/24`.
+  /// The name in alerts: `10.0.0.7`, `phone-1`, `PUBLISH`, `gateway.service`, `10.0.0.0/24`.
   package var name: String {
     switch self {
     case .client(let address): "\(address)"
@@ -88,7 +87,7 @@ package enum AlertGroup: Hashable, Sendable {
     }
   }
 
-  /// Whether the name is one that a client gave itself, so that it may be anything.
+  /// Whether a client chose the name, so that it may contain anything.
   package var isNamedByClient: Bool { if case .session(_, let isNumber) = self { !isNumber } else { false } }
 }
 

@@ -53,3 +53,10 @@ package struct SHA1 {
   @inline(__always)
   private static func rotate(_ value: UInt32, _ bits: UInt32) -> UInt32 { value &<< bits | value &>> (32 &- bits) }
 }
+
+extension SHA1 {
+  /// The first eight bytes of the hash of a text in UTF-8, as 16 hexadecimal digits: a name that is the same in every run.
+  package static func shortDigest(_ text: String) -> String {
+    hash(Array(text.utf8)).prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}

@@ -117,7 +117,6 @@ struct Child: ~Copyable {
   mutating func tend(now: Double) -> Ending? {
     feed()
     drain()
-    drainErrors()
     var info = siginfo_t()
     let isOver = waitid(P_PID, id_t(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_signo != 0
     if isOver {
@@ -126,7 +125,6 @@ struct Child: ~Copyable {
       var status: Int32 = 0
       while waitpid(pid, &status, 0) < 0, errno == EINTR {}
       drain()
-      drainErrors()
       if isAsked { return .timedOut }
       return status & 0x7f == 0 ? .exited(status >> 8 & 0xff) : .signalled(status & 0x7f)
     }
@@ -151,34 +149,26 @@ struct Child: ~Copyable {
     inputEnd = -1
   }
 
+  /// Reads its output and its errors as far as they are there, so that it never blocks on them.
   private mutating func drain() {
-    var bytes = [UInt8](repeating: 0, count: min(max(maximumAnswer, 4_096), 1 << 16))
-    // A flood is read no faster than it is looked at.
-    for _ in 0..<16 where outputEnd >= 0 {
-      let count = read(outputEnd, &bytes, bytes.count)
-      if count == 0 {
-        close(outputEnd)
-        outputEnd = -1
-      }
-      guard count > 0 else { return }
-      answer += bytes[..<min(count, max(0, maximumAnswer - answer.count))]
-      if maximumAnswer <= 4_096 { return }
-    }
+    let isShort = maximumAnswer <= 4_096
+    Self.drain(
+      &outputEnd, into: &answer, most: maximumAnswer, count: isShort ? 4_096 : 1 << 16, reads: isShort ? 1 : 16)
+    Self.drain(&errorEnd, into: &errors, most: keptErrors, count: 1 << 14, reads: 8)
   }
 
-  /// Reads its errors, so that it never waits for that, and keeps the first ones.
-  private mutating func drainErrors() {
-    guard errorEnd >= 0 else { return }
-    var bytes = [UInt8](repeating: 0, count: 1 << 14)
-    // A flood is read no faster than it is looked at.
-    for _ in 0..<8 {
-      let count = read(errorEnd, &bytes, bytes.count)
+  /// Reads a pipe, `reads` times at most, so that a flood does not keep the caller busy, and keeps the first `most` bytes. Closes it at its end.
+  private static func drain(_ end: inout Int32, into kept: inout [UInt8], most: Int, count: Int, reads: Int) {
+    guard end >= 0 else { return }
+    var bytes = [UInt8](repeating: 0, count: count)
+    for _ in 0..<reads {
+      let count = read(end, &bytes, bytes.count)
       if count == 0 {
-        close(errorEnd)
-        errorEnd = -1
+        close(end)
+        end = -1
       }
       guard count > 0 else { return }
-      errors += bytes[..<min(count, max(0, keptErrors - errors.count))]
+      kept += bytes[..<min(count, max(0, most - kept.count))]
     }
   }
 

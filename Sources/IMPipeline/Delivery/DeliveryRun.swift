@@ -127,7 +127,7 @@ final class DeliveryRun {
       let words = others > 0 ? "; \(others) more for other hooks and addresses stay there" : ""
       logError("--alert-spool \(path): \(IMOutput.count(UInt64(found), "alert")) to deliver\(words)")
     } catch {
-      logError("--alert-spool \(path): \(error.words); what cannot be delivered is lost")
+      logError("--alert-spool \(path): \(error.words); alerts that cannot be delivered will be lost")
     }
   }
 

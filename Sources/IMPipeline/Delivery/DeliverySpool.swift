@@ -6,16 +6,16 @@ import IMWire
 /// Payloads that could not be delivered, as files of a folder, until a receiver takes them: `--alert-spool`.
 ///
 /// A file has one payload of one way out: `NUMBER-WAY.alert`, where the number counts up and the way is a hash of the hook's words or
-/// of the address, which is in no file. Files are written whole, under another name first. What is in the folder is not trusted: names and
-/// sizes have limits, and what is no payload is left alone. One process at a time uses a folder.
+/// of the address, which is in no file. Files are replaced as a whole (`WholeFile`). The folder's content is not trusted: names and
+/// sizes have limits, and files that are no payloads are left alone. One process at a time uses a folder.
 final class DeliverySpool {
   /// A payload on its way.
   struct Entry: Equatable {
-    /// What it is about: payloads of one alert stay in their order.
+    /// Payloads with the same key stay in order: those of one alert.
     var key: String
     /// The JSON object, or the body of a request.
     var body: [UInt8]
-    /// What a hook finds in its environment; empty for requests.
+    /// The environment of a hook; empty for requests.
     var environment: [String] = []
   }
 
@@ -86,9 +86,7 @@ final class DeliverySpool {
 
   /// The name of a way out: of a hook's words, or of an address.
   static func way(_ parts: [String]) -> String {
-    SHA1.hash(Array(parts.map { "\($0.utf8.count):\($0)" }.joined().utf8)).prefix(8).map {
-      ($0 < 16 ? "0" : "") + String($0, radix: 16)
-    }.joined()
+    SHA1.shortDigest(parts.map { "\($0.utf8.count):\($0)" }.joined())
   }
 
   /// Payloads that wait, in all.
@@ -96,7 +94,7 @@ final class DeliverySpool {
   /// Payloads of a way that wait.
   func count(of way: String) -> Int { files.count { $0.way == way } }
 
-  /// Adds a payload behind the others. The oldest are deleted where there is no room. False where it could not be written.
+  /// Appends a payload. The oldest ones are deleted to make room. False if it could not be written.
   func append(_ entry: Entry, way: String) -> Bool {
     let bytes = DeliveryMessage(
       parts: [
@@ -115,7 +113,9 @@ final class DeliverySpool {
     }
     let digits = "\(next)"
     let name = String(repeating: "0", count: 18 - digits.count) + digits + "-" + way + ".alert"
-    guard write(bytes, name) else { return false }
+    guard WholeFile.replace(name, in: folder, with: bytes.span.bytes, suffix: ".new", mode: 0o600) == nil else {
+      return false
+    }
     next += 1
     files.append(File(name: name, way: way, bytes: Int64(bytes.count)))
     byteCount += Int64(bytes.count)
@@ -133,31 +133,13 @@ final class DeliverySpool {
     return nil
   }
 
-  /// Deletes a payload that was taken, or that nobody ever will.
+  /// Deletes a payload that was delivered, or that no receiver will ever accept.
   func remove(name: String) { if let file = files.first(where: { $0.name == name }) { remove(file) } }
 
   private func remove(_ file: File) {
     unlinkat(folder, file.name, 0)
     byteCount -= file.bytes
     files.removeAll { $0.name == file.name }
-  }
-
-  private func write(_ bytes: [UInt8], _ name: String) -> Bool {
-    let new = name + ".new"
-    let descriptor = openat(folder, new, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { return false }
-    var written = 0
-    while written < bytes.count {
-      let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count > 0 { written += count } else if errno != EINTR { break }
-    }
-    let isWhole = written == bytes.count && fsync(descriptor) == 0
-    close(descriptor)
-    guard isWhole, renameat(folder, new, folder, name) == 0 else {
-      unlinkat(folder, new, 0)
-      return false
-    }
-    return true
   }
 
   private func read(_ name: String) -> Entry? {
@@ -180,7 +162,7 @@ final class DeliverySpool {
     guard let message = DeliveryMessage(decoding: bytes), message.parts.count == 4, message.text(0) == format,
       message.parts[1].count <= 256
     else { return nil }
-    // Whoever may write in the folder does not choose what a hook's loader or shell does.
+    // A user who may write to the folder must not control a hook's loader or shell.
     let environment = message.list(3).filter { $0.hasPrefix("IMDUMP_ALERT_") }
     return Entry(key: message.text(1), body: message.parts[2], environment: environment)
   }

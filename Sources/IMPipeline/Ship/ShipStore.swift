@@ -101,21 +101,9 @@ final class ShipStore {
     if let number = Self.replace("\(folder)/state", state.text) { throw Self.error("\(folder)/state", number) }
   }
 
-  /// Puts `text` in the place of the file `path`; the number of the error, where there is one.
+  /// Replaces the file at `path` by one that holds `text`. The error number, or `nil`.
   static func replace(_ path: String, _ text: String) -> Int32? {
-    let temporary = path + ".tmp"
-    _ = unlink(temporary)
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
-    guard descriptor >= 0 else { return errno }
-    let output = Output(descriptor: descriptor, name: path)
-    var text = text
-    text.withUTF8 { output.write(UnsafeRawBufferPointer($0)) }
-    var number = output.error?.errno
-    if number == nil, fdatasync(descriptor) != 0 { number = errno }
-    if close(descriptor) != 0, number == nil { number = errno }
-    if number == nil, rename(temporary, path) != 0 { number = errno }
-    if number != nil { _ = unlink(temporary) }
-    return number
+    WholeFile.replace(path, with: Array(text.utf8).span.bytes, suffix: ".tmp", mode: 0o644)
   }
 }
 
