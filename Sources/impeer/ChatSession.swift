@@ -343,7 +343,7 @@ final class ChatSession: Watcher {
         view.note("a file came damaged and was left out")
       case .withdrawn(let name, _):
         view.finished(name)
-        view.note("a file will not come: its sender has given it up")
+        view.note("a file was withdrawn: its sender gave it up")
       default: break
       }
     }

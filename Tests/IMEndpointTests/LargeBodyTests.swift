@@ -106,7 +106,7 @@ final class TestReader: BodyReader, @unchecked Sendable {
     var names: [String?] = []
     var damaged = 0
     var withdrawn = 0
-    /// How much of the film Bob had when he was told first, and when.
+    /// When Bob was first told that a film arrives.
     var beganAt: Double?
     /// When the last film was told.
     var filmAt = 0.0
@@ -323,7 +323,7 @@ final class TestReader: BodyReader, @unchecked Sendable {
     }
   }
 
-  /// What has come goes on at once: two slow ways take little more than the time of one, and not the eleven seconds of both.
+  /// Upload and download overlap: little more than the time of one, and not the eleven seconds of both.
   @Test func aFilmGoesOnWhileItComes() throws {
     try withFolder { folder in
       let film = TransferTests.noise(2_000_000, seed: 9)
@@ -358,7 +358,7 @@ final class TestReader: BodyReader, @unchecked Sendable {
     }
   }
 
-  /// A message whose end says that it is for somebody else than its beginning said is nobody's.
+  /// A message that names another recipient at its end than at its beginning is refused.
   @Test func aFilmThatContradictsItselfIsRefused() throws {
     try withFolder { folder in
       let trio = try Trio(TransferTests.noise(500_000, seed: 4), folder)

@@ -21,7 +21,7 @@ public enum ClientEvent: Sendable {
   case receiving(UInt64, TransferProgress)
   /// A large message has come damaged, and is left out.
   case damagedContent(UInt64)
-  /// A large message that had begun to come will not come: its sender has given it up.
+  /// A large message that had begun to arrive was withdrawn: its sender gave it up. The number is that of `receiving`.
   case withdrawn(UInt64)
   /// The server does not want sessions of this kind: nothing is sent in them until `connect` is called again.
   case refused(SessionKind, HandshakeRefusal)

@@ -18,7 +18,7 @@ extension ClientCore {
     }
   }
 
-  /// The server has forgotten the session: what has come of large messages waits until it asks for it.
+  /// The server has forgotten the session: incomplete large messages are kept until it asks about them.
   mutating func setAside(_ place: Int) {
     for (name, transfer) in sessions[place].traffic.transfers.takeIncoming() {
       if partial.count >= Transfers.mostIncoming, let old = partial.min(by: { $0.value.byteCount < $1.value.byteCount })
@@ -30,7 +30,7 @@ extension ClientCore {
     }
   }
 
-  /// The sender of a large message that was still on its way to the server has given it up.
+  /// The server has withdrawn a large message: its sender gave it up before the server had all of it.
   mutating func withdrawn(_ name: UInt64, _ place: Int) {
     let waiting = partial.removeValue(forKey: name)
     let isKnown = sessions[place].traffic.transfers.knows(name) || waiting != nil

@@ -13,7 +13,7 @@ struct OutgoingTransfer: Sendable {
   var name: UInt64
   /// Whether the name is the message's for good, so that another process goes on with it.
   var isNamed = false
-  /// Bytes that may go out: fewer than there are while the message still arrives from its sender.
+  /// How many bytes may go out: fewer than the message has while it still arrives from its sender.
   var available = Int.max
   /// All before this offset has gone out, or is at the other end.
   var offset = 0
@@ -38,7 +38,7 @@ struct OutgoingTransfer: Sendable {
   static var asking: Int { 4_096 }
 
   var isDone: Bool { offset >= source.count }
-  /// Whether something of it may go out that has not.
+  /// Whether bytes may go out that have not.
   var canGo: Bool { offset < available }
   /// Whether something of it has gone out.
   var hasBegun: Bool { offset > 0 || asks > 0 }

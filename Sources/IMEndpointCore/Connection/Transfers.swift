@@ -54,16 +54,10 @@ struct Transfers: Sendable {
   }
 
   /// Appends a message whose bytes are read when their turn comes. Another process has the same name for it, and where `asks`
-  /// the other end may have some of it from an earlier one.
-  mutating func append(_ message: QueuedMessage, _ source: BodySource, name: UInt64, asks: Bool) {
-    var transfer = OutgoingTransfer(message, source, name: name, asks: asks)
-    transfer.isNamed = true
-    outgoing.append(transfer)
-  }
-
-  /// Appends a message that still arrives from its sender, of which `available` bytes are here: it never ends before `complete`.
-  mutating func relay(
-    _ message: QueuedMessage, _ source: BodySource, name: UInt64, asks: Bool, available: Int
+  /// the other end may have some of it from an earlier one. With `available`, it still arrives from its sender, and so many bytes may go
+  /// out: it does not end before `complete`.
+  mutating func append(
+    _ message: QueuedMessage, _ source: BodySource, name: UInt64, asks: Bool, available: Int = .max
   ) {
     var transfer = OutgoingTransfer(message, source, name: name, asks: asks)
     transfer.isNamed = true
@@ -71,7 +65,7 @@ struct Transfers: Sendable {
     outgoing.append(transfer)
   }
 
-  /// More of such a message is here. False when this session has none of that name.
+  /// More of a message has arrived from its sender. False when this session has none of that name.
   mutating func extend(_ name: UInt64, to available: Int) -> Bool {
     guard let place = outgoing.firstIndex(where: { $0.name == name }) else { return false }
     outgoing[place].available = available
@@ -79,7 +73,7 @@ struct Transfers: Sendable {
     return true
   }
 
-  /// Such a message is whole, and accepted under this number. False when this session has none of that name.
+  /// A message that arrived from its sender is whole, and accepted under this number. False when this session has none of that name.
   mutating func complete(_ name: UInt64, as id: MessageID) -> Bool {
     guard extend(name, to: .max), let place = outgoing.firstIndex(where: { $0.name == name }) else { return false }
     outgoing[place].message.id = id
@@ -119,7 +113,7 @@ struct Transfers: Sendable {
     var place = 0
     while place < outgoing.count {
       var transfer = outgoing[place]
-      // What is not here yet holds up nothing.
+      // A message that waits for its sender does not hold up the others.
       guard transfer.canGo else {
         place += 1
         continue
@@ -289,13 +283,13 @@ struct Transfers: Sendable {
     return transfer.stored?.body
   }
 
-  /// What a store has of a message that comes: its name there, and how many bytes there are without a gap.
+  /// The body of an incoming message in a store, and how many bytes of it have arrived without a gap.
   func arriving(_ name: UInt64) -> (body: UInt64, contiguous: Int)? {
     guard let transfer = incoming[name], let body = transfer.stored?.body else { return nil }
     return (body, transfer.contiguous)
   }
 
-  /// Takes out what has come of messages that are not whole: the other end has forgotten them, and asks for those that it still has.
+  /// Takes out the incomplete incoming messages: the other end has forgotten the session, and asks about those that it still sends.
   mutating func takeIncoming() -> [UInt64: IncomingTransfer] {
     defer { (incoming, incomingBytes) = ([:], 0) }
     finished.removeAll { $0.isRefused }

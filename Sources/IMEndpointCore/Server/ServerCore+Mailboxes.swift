@@ -148,7 +148,7 @@ extension ServerCore {
     }
     metrics.messagesSent += 1
     if let large = letter.large {
-      // What it has of it already came in a session, where it goes on.
+      // A message that was relayed goes on in the session that has its beginning.
       let session = devices[Int(sessions[place].device)].sessions.first {
         sessions[Int($0)].traffic.transfers.relayed(large.body) != nil
       }

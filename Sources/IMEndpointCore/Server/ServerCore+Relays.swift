@@ -1,31 +1,31 @@
-/// A large message that goes on to its recipients while it comes.
+/// A large message that is relayed to its recipients while it arrives.
 struct Relay: Sendable {
-  /// What its recipients get of it.
+  /// The message as its recipients get it.
   let large: LargeBody
-  /// The sessions that it goes out in.
-  var recipients: [SessionID]
+  /// The sessions that it is sent in.
+  let recipients: [SessionID]
 
-  /// Bytes that may go out while so many have come without a gap: never the last one, which ends the message.
+  /// How many bytes may go out after `contiguous` bytes have arrived without a gap: never the last one, which ends the message.
   func available(_ contiguous: Int) -> Int {
     let count = large.parts.reduce(large.prefix.count) { $0 + $1.clamped(to: 0..<contiguous).count }
     return min(count, large.source.count - 1)
   }
 }
 
-/// Large messages that go on while they come, so that a slow way to the server and a slow way from it overlap.
+/// Cut-through relaying of large messages: upload and download of a message overlap.
 ///
-/// Nothing of such a message is a letter before it is whole and accepted: what has come goes to those devices of its recipients that are
-/// there, and its end follows when there is a letter. One that is given up before is withdrawn.
+/// A message becomes a letter when it is whole and accepted. Until then its bytes go to those devices of its recipients that are
+/// connected, all but the last piece, which follows with the letter. A message that its sender gives up is withdrawn.
 extension ServerCore {
-  /// Messages that may go on at once: to one session, and to all.
+  /// Messages that may be relayed at once: to one session, and in all.
   private static var mostOfSession: Int { 4 }
   private static var mostRelays: Int { 1_024 }
-  /// Sessions that one may go to. Others get it when it is whole.
+  /// Sessions that one message may be relayed to. Others get it when it is whole.
   private static var mostRecipients: Int { 64 }
-  /// Messages that are no letters yet have numbers from here on.
+  /// Until a message is a letter, its number is that of its body from here on.
   static var firstRelay: UInt64 { 1 << 63 }
 
-  /// A piece of a large message has come: those who have a part of it get what has come.
+  /// Relays what has arrived of a large message, a piece of which was taken.
   mutating func relay(_ piece: IncomingTransfer.Piece, _ frame: RawSpan, _ place: Int, at now: Moment) {
     guard configuration.service == .forward,
       let known = sessions[place].traffic.transfers.arriving(piece.name)
@@ -43,7 +43,7 @@ extension ServerCore {
     }
   }
 
-  /// Begins to send a message on, of which `beginning` is there: where that says for whom it is and where its content begins.
+  /// Begins to relay a message whose first bytes are `beginning`, if they name the recipient and hold the head of the content.
   private mutating func begin(
     _ body: UInt64, _ beginning: RawSpan, _ size: Int, _ place: Int, at now: Moment
   ) -> Relay? {
@@ -53,22 +53,21 @@ extension ServerCore {
       let target = target(of: head), let prefix = prefix(ofRelay: head, target, from: device)
     else { return nil }
     let large = LargeBody(body, prefix: prefix, parts: parts, reader)
-    var relay = Relay(large: large, recipients: [])
-    for recipient in recipients(of: target, from: device) where relay.recipients.count < Self.mostRecipients {
-      // Nothing waits before it.
+    var sent: [SessionID] = []
+    for recipient in recipients(of: target, from: device) where sent.count < Self.mostRecipients {
+      // No letter waits before it.
       guard devices[recipient].cursor.next == mailboxes[Int(devices[recipient].mailbox)].end,
         let session = lane(of: recipient),
         sessions[session].traffic.features.isSuperset(of: [.transfers, .resumption, .relays]),
         sessions[session].traffic.transfers.relayCount < Self.mostOfSession
       else { continue }
-      nextRelay += 1
       let message = QueuedMessage(
-        id: MessageID(rawValue: Self.firstRelay + nextRelay), kind: .data, category: .media, priority: .normal,
-        body: [], acceptedAt: now)
-      sessions[session].traffic.transfers.relay(message, large.source, name: body, asks: true, available: 0)
-      relay.recipients.append(id(session))
+        id: MessageID(rawValue: Self.firstRelay | body), kind: .data, category: .media, priority: .normal, body: [],
+        acceptedAt: now)
+      sessions[session].traffic.transfers.append(message, large.source, name: body, asks: true, available: 0)
+      sent.append(id(session))
     }
-    return relay.recipients.isEmpty ? nil : relay
+    return sent.isEmpty ? nil : Relay(large: large, recipients: sent)
   }
 
   /// The devices that a message goes to.
@@ -83,8 +82,8 @@ extension ServerCore {
     users[user].map { mailboxes[Int($0)].devices.map { Int($0) } } ?? []
   }
 
-  /// A message that goes on while it comes is whole and accepted: what its letter consists of. Who does not get the letter loses the
-  /// message.
+  /// The body of the letter of a relayed message that is whole and accepted; `nil` if it was not relayed. The message is withdrawn from
+  /// sessions whose devices do not get the letter.
   mutating func accepted(
     relay body: UInt64, _ target: (name: String, isGroup: Bool), from device: Int, at now: Moment
   ) -> LargeBody? {
@@ -97,12 +96,12 @@ extension ServerCore {
     return relay.large
   }
 
-  /// Whether a message that goes on while it comes has turned out to be another one than its beginning said.
+  /// Whether a relayed message that is whole does not match what its beginning announced.
   func isContradicted(_ body: UInt64, _ parts: [Range<Int>]) -> Bool {
     relays[body].map { $0.large.parts != parts } ?? false
   }
 
-  /// A message that goes on while it comes is given up.
+  /// Withdraws a relayed message that will not become a letter.
   mutating func withdraw(relay body: UInt64, at now: Moment) {
     guard let relay = relays.removeValue(forKey: body) else { return }
     for session in relay.recipients {
@@ -110,7 +109,7 @@ extension ServerCore {
     }
   }
 
-  /// A device does not get a message of which it may have a part.
+  /// Withdraws a message from a device that may have a part of it.
   mutating func withdraw(_ body: UInt64, fromDevice device: Int, at now: Moment) {
     for session in devices[device].sessions { withdraw(body, from: Int(session), at: now) }
   }
@@ -121,11 +120,11 @@ extension ServerCore {
     guard hasBegun else { return }
     var value: [UInt8] = []
     TLV.append(.withdrawn, TLV.bigEndian(body), to: &value)
-    // Without room for it what has come stays with the client until its session is forgotten.
+    // If the queue is full, the client keeps its part until the session ends.
     _ = try? accept(.control, value, .control, .high, place, at: now)
   }
 
-  /// The first bytes of a body, of which nothing else can be read.
+  /// The first bytes of a body; the others cannot be read yet.
   private final class Beginning: BodyReader {
     private let bytes: [UInt8]
     let byteCount: Int

@@ -139,7 +139,7 @@ extension ServerCore {
     put(letter, for: target.name, at: now)
   }
 
-  /// A message as its recipients get it: with what the server knows of its sender, and nothing that only the server may say.
+  /// A message as its recipients get it: with the values that the server knows about its sender, and without those that only the server may set.
   private func forwarded(
     _ body: [UInt8], _ origin: MessageOrigin, from device: Int, _ missing: UInt64?, _ withheld: [UInt64]
   ) -> [UInt8] {
@@ -153,9 +153,9 @@ extension ServerCore {
     return forwarded
   }
 
-  /// What the recipients of a large message get before its content, while it is not whole; `nil` where that is not known yet.
+  /// The values before the content of a large message, as its recipients get them while it arrives; `nil` if they cannot be known yet.
   ///
-  /// What is missing before it may have come when it is whole: a recipient that hears of it waits no longer than it would anyway.
+  /// The number of the first missing message is that of the moment: it may arrive before the large message is whole.
   func prefix(ofRelay head: [UInt8], _ target: (name: String, isGroup: Bool), from device: Int) -> [UInt8]? {
     guard let (number, milliseconds) = origin(in: head), !isTransient(head) else { return nil }
     let origin = MessageOrigin(device: devices[device].identity, number: number, milliseconds: milliseconds)

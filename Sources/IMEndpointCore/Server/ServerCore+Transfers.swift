@@ -131,7 +131,7 @@ extension ServerCore {
     if let body = transfer.stored?.body { discard(body, at: now) }
   }
 
-  /// Removes what a store has of a message that is no letter.
+  /// Removes the body of a message that will not become a letter.
   private mutating func discard(_ body: UInt64, at now: Moment) {
     withdraw(relay: body, at: now)
     bodies?.remove(body)
@@ -198,12 +198,12 @@ extension ServerCore {
     bodyUses[stored.body] = 1
     message(
       header, head.span.bytes, place, on: link, LargeContent(body: stored.body, reader: reader, parts: parts), at: now)
-    // It was refused, or had come before.
+    // Still here if the message was refused, or is a duplicate.
     withdraw(relay: stored.body, at: now)
     release(stored.body)
   }
 
-  /// A large message that is whole will not arrive.
+  /// Refuses a large message that is whole.
   private mutating func reject(
     _ sequence: SequenceNumber, _ reason: FailureReason, _ body: UInt64, _ place: Int, on link: Int, at now: Moment
   ) {

@@ -19,9 +19,8 @@ public struct ServerCore: EndpointCore, Sendable {
   /// How many letters each body in the store is of, and bodies that are of none any more.
   var bodyUses: [UInt64: Int] = [:]
   var unusedBodies: [UInt64] = []
-  /// Large messages that go on while they come, by their bodies in the store, and how many there have been.
+  /// Large messages that are relayed while they arrive, by their bodies in the store.
   var relays: [UInt64: Relay] = [:]
-  var nextRelay: UInt64 = 0
   /// What it has counted, over all sessions.
   public internal(set) var metrics = EndpointMetrics()
   /// Messages that were refused: they name no user, or one who is not known or for whom too many wait.

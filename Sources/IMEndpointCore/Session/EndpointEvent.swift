@@ -13,7 +13,7 @@ public enum EndpointEvent: Hashable, Sendable, BitwiseCopyable {
   /// A large message has come whose bytes are not those that were sent; the number is the transfer's name. It is left out, and not
   /// acknowledged as delivered.
   case damagedContent(UInt64, SessionID)
-  /// A large message that had begun to come will not come: its sender has given it up. The number is the transfer's name.
+  /// A large message that had begun to arrive was withdrawn: its sender gave it up. The number is the transfer's name.
   case withdrawn(UInt64, SessionID)
   /// Messages of this device, from one number to another, have not come in time: those after them go on without. One that
   /// comes yet is late.

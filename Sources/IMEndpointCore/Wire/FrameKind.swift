@@ -86,7 +86,7 @@ public struct Features: OptionSet, Hashable, Sendable, BitwiseCopyable {
   /// The server says who is in a group.
   public static let memberLists = Features(rawValue: 0x1000)
 
-  /// A large message may begin to come before the server has all of it, and be withdrawn.
+  /// The server relays a large message while it arrives, and may withdraw it.
   public static let relays = Features(rawValue: 0x2000)
 
   /// What this library can do.

@@ -92,7 +92,7 @@ public struct Tag: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
   public static let digest = Tag(rawValue: 0xf030)
   /// Numbers of a message's conversation, before its own, that the server has refused: eight bytes each. They will not come.
   public static let withheld = Tag(rawValue: 0xf031)
-  /// The name of a transfer (8) whose sender has given it up before the server had all of it.
+  /// The name of a transfer (8 bytes) that is withdrawn.
   public static let withdrawn = Tag(rawValue: 0xf032)
   /// The name of a file, or of a place.
   public static let name = Tag(rawValue: 0xf010)
