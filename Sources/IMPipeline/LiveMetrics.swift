@@ -3,10 +3,10 @@ import IMMetrics
 import IMOutput
 import IMWire
 
-/// What `imdump stats -i` shows above its tables: the last minute and the whole run side by side, and the clients with the most trouble.
+/// The metrics above the tables of `imdump stats -i`: the last minute and the whole run side by side, and the clients with the most problems.
 ///
-/// A message counts when its first copy came, as with `--per`. Periods are kept apart until no fate in them changes any more.
-final class LiveFigures: EngineSink {
+/// A message counts in the period of its first copy, as with `--per`. Periods are kept apart until their fates are final.
+final class LiveMetrics: EngineSink {
   /// Seconds of a period, of the window that is shown, and until fates are final.
   private static let step: Int64 = 5, window: Int64 = 60, final: Int64 = 180
   /// Clients that are shown, and those that are counted; connections whose clients are remembered.
@@ -15,10 +15,10 @@ final class LiveFigures: EngineSink {
   private let periods: PeriodSink
   private let roles: RoleTable
   private let writer: LivePeriodsWriter
-  /// What was counted in periods that are over for good.
+  /// The sum of the periods whose fates are final.
   private var older = PeriodSeries.Row()
   private var clients: [UInt32: IPAddress] = [:]
-  private var troubles: [IPAddress: ClientTrouble] = [:]
+  private var problems: [IPAddress: ClientProblems] = [:]
 
   init(plans: [ProtocolPlan]) {
     periods = PeriodSink(PeriodSeries(plans: plans) { $0 / Self.step }, isLive: true)
@@ -36,12 +36,12 @@ final class LiveFigures: EngineSink {
     var whole = older
     whole.add(periods.series.sum(from: .min))
     let minute = periods.series.sum(from: number - Self.window / Self.step + 1)
-    let worst = troubles.values.sorted { $0.isWorse(than: $1) }.prefix(Self.mostShown)
-    let trouble = writer.lines(clients: Array(worst), width: width)
-    return writer.lines(minute: minute, whole: whole, width: width) + (trouble.isEmpty ? [] : [""] + trouble)
+    let worst = problems.values.sorted { $0.isWorse(than: $1) }.prefix(Self.mostShown)
+    let clients = writer.lines(clients: Array(worst), width: width)
+    return writer.lines(minute: minute, whole: whole, width: width) + (clients.isEmpty ? [] : [""] + clients)
   }
 
-  // MARK: what the engine tells
+  // MARK: Events of the engine
 
   func frame(
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
@@ -51,7 +51,10 @@ final class LiveFigures: EngineSink {
     if clients[connection.serial] == nil, clients.count < Self.mostConnections {
       clients[connection.serial] = connection.client.address
     }
-    if note.isRetry, frame.kind.pointee.role == .message { change(connection.serial) { $0.retries += 1 } }
+    // As the metric `retries` counts them.
+    if note.isRetry, !note.isDuplicate, frame.kind.pointee.role == .message {
+      change(connection.serial) { $0.retries += 1 }
+    }
   }
 
   func settled(_ exchange: borrowing Exchange) {
@@ -74,9 +77,9 @@ final class LiveFigures: EngineSink {
     if report.isFinal { clients[report.info.serial] = nil }
   }
 
-  private func change(_ connection: UInt32, _ body: (inout ClientTrouble) -> Void) {
+  private func change(_ connection: UInt32, _ body: (inout ClientProblems) -> Void) {
     guard let client = clients[connection] else { return }
-    guard troubles[client] != nil || troubles.count < Self.mostClients else { return }
-    body(&troubles[client, default: ClientTrouble(name: "\(client)")])
+    guard problems[client] != nil || problems.count < Self.mostClients else { return }
+    body(&problems[client, default: ClientProblems(name: "\(client)")])
   }
 }

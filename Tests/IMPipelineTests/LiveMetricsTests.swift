@@ -6,7 +6,7 @@ import Testing
 @testable import IMPipeline
 
 /// The head of `imdump stats -i`, against the truth of a capture.
-@Suite struct LiveFiguresTests {
+@Suite struct LiveMetricsTests {
   private struct Message {
     let sentAt: Int64, isLost: Bool, client: String
   }
@@ -46,9 +46,9 @@ import Testing
     let sample = "tjp-weak-network.pcap"
     let (all, retries) = try messages(sample)
     let plans = try loadProfiles(["tjp"])
-    let sink = LiveFigures(plans: plans)
+    let sink = LiveMetrics(plans: plans)
     var options = EngineOptions(plans: plans)
-    options.needs = LiveFigures.needs
+    options.needs = LiveMetrics.needs
     var engine = Engine(options: options, sink: sink)
     let packets = try Samples.packets(sample)
     for half in [packets[..<(packets.count / 2)], packets[(packets.count / 2)...]] {
@@ -68,7 +68,7 @@ import Testing
       #expect(try values("retries", in: lines)[1] == "\(retries)")
       // The clients with losses; on a narrow terminal in several blocks.
       guard width >= 80 else { continue }
-      let head = try #require(lines.firstIndex { $0.hasPrefix("clients with the most trouble") })
+      let head = try #require(lines.firstIndex { $0.hasPrefix("clients with the most problems") })
       var losses: [String: Int] = [:]
       for message in all where message.isLost { losses[message.client, default: 0] += 1 }
       var told: [String: Int] = [:]
