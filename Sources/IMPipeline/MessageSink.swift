@@ -35,8 +35,8 @@ final class MessageSink: EngineSink {
   @exclusivity(unchecked) var over: ((UInt32) -> Void)?
   /// Told of issues.
   var hear: ((Issue, ConnectionInfo) -> Void)?
-  /// Told of receipts.
-  var hearReceipt: ((MessageReceipt) -> Void)?
+  /// Receives receipts.
+  var onReceipt: ((MessageReceipt) -> Void)?
   /// Told of connections.
   var watch: ((ConnectionReport) -> Void)?
   /// Which of the run's captures is read, from 0.
@@ -176,7 +176,7 @@ final class MessageSink: EngineSink {
   }
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) { store.adopted(exchange, times) }
   func receipt(_ receipt: MessageReceipt) {
-    hearReceipt?(receipt)
+    onReceipt?(receipt)
     store.receipt(receipt)
   }
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {

@@ -90,7 +90,7 @@ final class StoreKeeper: RunFeature {
       feed.batch.add(issue, connection)
       feed.handOn()
     }
-    sink.hearReceipt = { [feed] receipt in
+    sink.onReceipt = { [feed] receipt in
       feed.batch.add(receipt)
       feed.handOn()
     }

@@ -17,7 +17,7 @@ package struct StoreBatch: Sendable {
   /// Names that sessions of such messages have got.
   private(set) var names: [(session: UInt32, name: String)] = []
   private(set) var issues: [StreamIssue] = []
-  /// What receipts say of messages.
+  /// The first receipts of each level, of messages.
   private(set) var receipts: [MessageReceipt] = []
   /// How far connections have come, the last word on each last.
   private(set) var states: [(connection: ConnectionInfo, state: ConnectionState)] = []
@@ -132,7 +132,7 @@ package struct StoreBatch: Sendable {
     count += 1
   }
 
-  /// Adds what a receipt says of a message.
+  /// Adds the first receipt of its level of a message.
   package mutating func add(_ receipt: MessageReceipt) {
     receipts.append(receipt)
     count += 1

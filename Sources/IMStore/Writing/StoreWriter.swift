@@ -140,8 +140,8 @@ package final class StoreWriter {
     guard !receipts.isEmpty else { return }
     var add = try database.prepare("INSERT OR IGNORE INTO receipt VALUES (?1, ?2, ?3)", "write receipts")
     // Of one that was removed to make room, nothing is kept.
-    for receipt in receipts where receipt.message > oldRows?.last ?? 0 {
-      add.bind(1, receipt.message)
+    for receipt in receipts where receipt.row > oldRows?.last ?? 0 {
+      add.bind(1, receipt.row)
       add.bind(2, Int64(receipt.level.rawValue))
       add.bind(3, receipt.latency.microseconds)
       try add.run()

@@ -109,7 +109,10 @@ struct StoredFacts: Sendable {
 extension Exchange {
   /// The number of the message in a store: messages count from 1 in the order in which their first copies came.
   @inline(__always)
-  var row: Int64 { Int64(id) + 1 }
+  var row: Int64 { Self.row(of: id) }
+
+  /// The same by its `id`.
+  static func row(of id: UInt32) -> Int64 { Int64(id) + 1 }
 
   /// The number of its session in a store, from 1.
   @inline(__always)
@@ -118,5 +121,5 @@ extension Exchange {
 
 extension MessageReceipt {
   /// The number of its message in a store.
-  var message: Int64 { Int64(exchange) + 1 }
+  var row: Int64 { Exchange.row(of: exchange) }
 }
