@@ -2,26 +2,25 @@ import IMEngine
 import IMMetrics
 import IMWire
 
-/// What reading rules again came to.
+/// The outcome of reading rules again.
 package struct RuleChanges: Equatable, Sendable {
-  /// Rules that go on with their states.
+  /// Rules that keep their states.
   package var kept = 0
   /// Rules that were not there before.
   package var added = 0
-  /// Rules that judge otherwise than before: they begin anew.
+  /// Rules that are not equivalent to the ones before: they start without state.
   package var changed = 0
-  /// Rules that are there no more.
+  /// Rules that were removed.
   package var removed = 0
 
   /// None.
   package init() {}
 }
 
-/// Other rules in the place of those that are evaluated, while packets come.
+/// Replacing the rules while packets arrive.
 extension AlertMonitor {
-  /// Evaluates `rules` from here on, those of `moves` by their filters. A rule that judges as before keeps its windows and its
-  /// states, under the words that it has now. Alerts of rules that are gone or judge otherwise are resolved, with that as the reason; what
-  /// is new counts what comes from here on.
+  /// Evaluates `rules` from now on; `moves` says where the filters of the old ones are now. An equivalent rule keeps its windows and
+  /// states, and gets its new texts. Alerts of removed and changed rules are resolved with that reason. New rules count from now on.
   package func replace(rules: [AlertRule], moves: FilterMoves) -> RuleChanges {
     var changes = RuleChanges()
     let old = Dictionary(watches.indices.map { (watches[$0].rule.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -32,7 +31,7 @@ extension AlertMonitor {
         changes.added += 1
         continue
       }
-      if watches[index].rule.judgesLike(rule) {
+      if watches[index].rule.isEquivalent(to: rule) {
         kept.insert(index)
         changes.kept += 1
       } else {
@@ -54,7 +53,7 @@ extension AlertMonitor {
     interests = AlertInterests(rules)
     selected.move(moves)
     seriesCount = watches.reduce(0) { $0 + $1.series.count }
-    // Messages that nobody waits for any more.
+    // No rule asks for the time that messages wait any more.
     if interests.open.isEmpty { open.removeAll() }
     // Before the first packet there is no step to count from.
     guard due > .distantPast else { return changes }
@@ -66,7 +65,7 @@ extension AlertMonitor {
     return changes
   }
 
-  /// Samples that were not kept, because their rules have as many states as they may: by the rules' names, in order.
+  /// Samples that were not counted because their rules have reached `max_series`, by the names of the rules, in order.
   package var refusedByRule: [(rule: String, samples: UInt64)] {
     watches.filter { $0.refused > 0 }.map { ($0.rule.name, $0.refused) }
   }

@@ -88,9 +88,9 @@ package struct AlertRule: Equatable, Sendable {
   }
   /// Whether it counts messages when their fate is decided, and not when they are sent: its filter asks for the fate.
   var countsDecided: Bool { metric.samples == .messages && filterAsksFate }
-  /// Whether what this rule has counted, and whether it fires, means the same under `other`: only what alerts say beside that, and the
-  /// place of the filter, may differ.
-  package func judgesLike(_ other: AlertRule) -> Bool {
+  /// Whether the counts and the state of this rule are valid for `other` as well: only the summary, the runbook and the filter's index
+  /// may differ.
+  package func isEquivalent(to other: AlertRule) -> Bool {
     var same = other
     (same.summary, same.runbook, same.filterPlace) = (summary, runbook, filterPlace)
     return same == self

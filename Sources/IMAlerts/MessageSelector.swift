@@ -1,11 +1,11 @@
 package import IMEngine
 package import IMWire
 
-/// What the filters of rules say of a message by its first frame.
+/// Which filters of rules match a message, as far as its first frame decides that.
 package struct FilterChoice: Equatable, Sendable {
   /// Bit `n` where the filter of `AlertRules.filters` at `n` takes the message, or may still take it: it asks for the fate.
   package var filters: UInt64 = 0
-  /// What the frame answered of filters that ask for the fate, in bits of the selector's choice.
+  /// Results of the tests that the frame decides, of filters that ask for the fate, in bits that the selector assigns.
   package var answers: UInt64 = 0
   /// The filters that took it when its fate was decided; `nil` until then.
   var decided: UInt64?
@@ -42,9 +42,9 @@ package struct FilterMoves: Equatable, Sendable {
   }
 }
 
-/// Says which messages the filters of rules choose, by the frames that carry them and, where they ask, by what became of them.
+/// Selects the messages that the filters of rules match, by their frames and, if a filter asks for it, by their fates.
 package protocol MessageSelector: AnyObject {
-  /// What filters say of a message by its frame. Told of every frame, in order: one may tell what the next ones mean.
+  /// Which filters match a message by its frame. Called for every frame, in order, because a frame may define how later ones are read.
   func selection(
     of frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
@@ -61,7 +61,7 @@ package protocol MessageSelector: AnyObject {
 
 /// The messages that filters of rules chose, until nothing more can come of them.
 struct SelectedMessages: ~Copyable {
-  /// What filters said of a message, by `Exchange.id`.
+  /// Which filters match each message, by `Exchange.id`.
   private var choices: [UInt32: FilterChoice] = [:]
   /// Those whose fate was decided, oldest first. An answer may still come late.
   private var settled = RingQueue<UInt32>()
@@ -91,7 +91,7 @@ struct SelectedMessages: ~Copyable {
     settled.append(exchange)
   }
 
-  /// What filters said of a message.
+  /// Which filters match a message.
   subscript(exchange: UInt32) -> FilterChoice { choices[exchange] ?? FilterChoice() }
 
   /// Filters and their answers have other bits now.

@@ -2,7 +2,7 @@ package import IMMetrics
 import IMTerminal
 import IMWire
 
-/// The last minute of a live run beside the whole of it, and the clients with the most trouble: the head of `imdump stats -i`.
+/// The last minute of a live run beside the whole run, and the clients with the most problems: the head of `imdump stats -i`.
 package struct LivePeriodsWriter {
   private let columns: FigureColumns<PeriodSnapshot>
   private let hasChecksums: Bool
@@ -11,11 +11,11 @@ package struct LivePeriodsWriter {
   /// A writer. `hasChecksums`: whether a profile has some.
   package init(hasChecksums: Bool) {
     self.hasChecksums = hasChecksums
-    // What is told of connections when they end is in the tables.
+    // Metrics that are known when connections end are in the tables.
     columns = FigureColumns(.periods, Catalogue.periods) { $0.moment != .end }
   }
 
-  /// The figures, a line for each; in two blocks side by side where a terminal of `width` columns has room for them.
+  /// A line for each metric, in two blocks side by side if a terminal of `width` columns has room for them.
   package func lines(minute: PeriodSeries.Row, whole: PeriodSeries.Row, width: Int) -> [String] {
     let cells = [minute, whole].map { columns.cells(PeriodSnapshot($0, hasChecksums: hasChecksums)) }
     let rows = columns.titles.indices.map { [columns.titles[$0], cells[0][$0], cells[1][$0]] }
@@ -30,10 +30,10 @@ package struct LivePeriodsWriter {
     }
   }
 
-  /// Clients with what did not succeed, the worst first; none where everything did.
-  package func lines(clients: [ClientTrouble], width: Int) -> [String] {
+  /// A table of clients, in their order; no lines without clients.
+  package func lines(clients: [ClientProblems], width: Int) -> [String] {
     guard !clients.isEmpty else { return [] }
-    var table = TextTable(["clients with the most trouble", "lost", "rejected", "retries"])
+    var table = TextTable(["clients with the most problems", "lost", "rejected", "retries"])
     for client in clients {
       table.add([client.name] + [client.lost, client.rejected, client.retries].map(grouped))
     }
@@ -53,18 +53,18 @@ package struct LivePeriodsWriter {
   }
 }
 
-/// What did not succeed of a client's messages, and of those to it.
-package struct ClientTrouble: Equatable, Sendable {
+/// Counts of lost, rejected and retried messages of one client, in both directions.
+package struct ClientProblems: Equatable, Sendable {
   /// Its address.
   package let name: String
-  /// Messages that were lost, that were refused, and copies that were sent again.
+  /// Lost messages, rejected messages, and retries.
   package var lost: UInt64 = 0, rejected: UInt64 = 0, retries: UInt64 = 0
 
-  /// A client without trouble.
+  /// A client without problems.
   package init(name: String) { self.name = name }
 
   /// Whether it comes before another one.
-  package func isWorse(than other: ClientTrouble) -> Bool {
+  package func isWorse(than other: ClientProblems) -> Bool {
     (lost + rejected, retries, other.name) > (other.lost + other.rejected, other.retries, name)
   }
 }

@@ -99,7 +99,7 @@ final class Alerts: RunFeature {
     guard !run.report.isQuiet else { return }
     monitor.overflowed = { rule in
       logError(
-        "rule \(rule.name): \(rule.maximumSeries ?? 0) states at once are as many as it may have (max_series); what has none is not counted"
+        "rule \(rule.name) has reached max_series (\(rule.maximumSeries ?? 0)): samples of further groups are not counted"
       )
     }
   }
@@ -214,7 +214,7 @@ final class Alerts: RunFeature {
     }
     if figures.suppressed > 0 { logError("\(count(figures.suppressed, "alert")) not told: a rule tells 100 a minute") }
     for (rule, samples) in monitor.refusedByRule {
-      logError("rule \(rule): \(count(samples, "sample")) not counted: it had as many states as it may (max_series)")
+      logError("rule \(rule): \(count(samples, "sample")) not counted: it had reached max_series")
     }
     if figures.refused + figures.evicted > 0 {
       logError(

@@ -93,8 +93,8 @@ package func runStats(
 func printStats(_ run: Run, _ output: Output, isJSON: Bool) -> ExitStatus {
   let sink = StatsSink(plans: run.plans)
   let screen = run.isLive && !isJSON && output.isTerminal ? StatsScreen(output, title: liveTitle(run, "stats")) : nil
-  let live = screen.map { _ in LiveFigures(plans: run.plans) }
-  let driver = run.driver(run.statsEngine(sink, beside: live, LiveFigures.needs))
+  let live = screen.map { _ in LiveMetrics(plans: run.plans) }
+  let driver = run.driver(run.statsEngine(sink, beside: live, LiveMetrics.needs))
   let errors = run.lead(
     driver, isOver: { output.error != nil },
     afterBatch: {

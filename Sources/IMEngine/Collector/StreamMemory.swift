@@ -1,7 +1,7 @@
 /// Memory for the bytes of all streams of a capture: large blocks, from whose beginnings chunks are taken.
 ///
 /// Nothing is moved, and nothing is given back before all of it is: with the collector, and with the last `StreamContent`.
-/// What stands in a chunk that was filled does not change.
+/// The bytes of a filled chunk do not change.
 final class StreamMemory: @unchecked Sendable {
   // One collector takes and fills chunks; what it hands out is only read.
 
@@ -35,7 +35,7 @@ package struct StreamContent: RandomAccessCollection, @unchecked Sendable {
   private let memory: StreamMemory
   private let bytes: UnsafeRawBufferPointer
 
-  /// Bytes that stand in a chunk of `memory`.
+  /// Bytes in a chunk of `memory`.
   init(_ bytes: UnsafeRawBufferPointer, of memory: StreamMemory) {
     self.bytes = bytes
     self.memory = memory

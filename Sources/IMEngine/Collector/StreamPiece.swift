@@ -98,7 +98,7 @@ struct StreamPiece {
     return result
   }
 
-  /// The bytes from `offset` on that stand in one chunk; `nil` where there are none.
+  /// The bytes from `offset` to the end of their chunk; `nil` if there are none.
   private func chunk(at offset: Int) -> UnsafeRawBufferPointer? {
     var low = 0
     var high = full.count

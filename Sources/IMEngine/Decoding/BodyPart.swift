@@ -1,4 +1,4 @@
-/// A chunk of a frame's body, and what its profile reads it as; for whoever rewrites frames.
+/// A chunk of a frame's body, and how its profile reads it: for sinks that rewrite frames.
 package struct BodyPart: Equatable, Sendable {
   /// What stands there.
   package enum Kind: Sendable {

@@ -35,8 +35,7 @@ struct FrameScratch: ~Copyable {
     (UnsafeRawPointer(buffer.pointer), buffer.capacity + RawBuffer.slack)
   }
 
-  /// Takes the content of a chunk, without escapes; false where an escape stands in front of a byte that it may not stand
-  /// in front of.
+  /// Takes the content of a chunk, without escapes; false if an escape precedes a byte that it may not precede.
   fileprivate mutating func take(
     _ bytes: borrowing Bytes, _ chunk: DelimitedChunk, _ framing: PlanFraming
   ) -> Bool {

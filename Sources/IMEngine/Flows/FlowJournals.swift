@@ -74,7 +74,7 @@ struct SegmentJournal: BitwiseCopyable {
   /// Bytes passed over since the last frame, of which nothing has been told yet.
   var skipped: UInt64 = 0
 
-  /// Whether a block that this side told of holds the other side's chunk.
+  /// Whether a block that this side reported contains the other side's chunk.
   func holds(_ start: UInt32, _ end: UInt32) -> Bool {
     for i in 0..<Int(blockCount) {
       let (left, right) = blocks[i]

@@ -46,7 +46,7 @@ struct GapChunk {
   }
 }
 
-/// A chunk of a stream in which frames are missing: from behind the last frame before a gap to the next frame known.
+/// A chunk of a stream in which frames are missing: from the end of the last frame before a gap to the next known frame.
 ///
 /// It holds the bytes that came of it, so that what comes late can be joined to what stands around it.
 struct GapRegion {

@@ -1,6 +1,6 @@
 /// Bytes of a stream that are no frame read where it stands: what carriers put around frames, and frames as they travel.
 ///
-/// Told with `EngineOptions.Needs.undecoded`, for whoever rewrites a stream.
+/// Reported with `EngineOptions.Needs.undecoded`, for sinks that rewrite a stream.
 package struct UndecodedChunk: Sendable, BitwiseCopyable {
   /// What they are.
   package enum Kind: Sendable, BitwiseCopyable {
