@@ -339,8 +339,9 @@ final class TestReader: BodyReader, @unchecked Sendable {
     }
   }
 
-  /// A sender that is gone for good in the middle: its server forgets what it had, and so does who had a part of it.
-  @Test func aFilmThatEndsInTheMiddleIsWithdrawn() throws {
+  /// A sender that is gone for good in the middle: its server forgets what it had, and so does who had a part of it, also where
+  /// nothing else has room in the recipient's queue.
+  @Test(arguments: [false, true]) func aFilmThatEndsInTheMiddleIsWithdrawn(isFull: Bool) throws {
     try withFolder { folder in
       let trio = try Trio(TransferTests.noise(2_000_000, seed: 3), folder) {
         ($0.memory, $0.grace, $0.expiry) = (.seconds(5), .seconds(5), .seconds(5))
@@ -349,6 +350,11 @@ final class TestReader: BodyReader, @unchecked Sendable {
       trio.wait(2)
       #expect(trio.atBob.bodies.count == 1 && trio.simulation.server.relays.count == 1)
       trio.simulation.forget(client: 0)
+      if isFull {
+        for place in trio.simulation.server.sessions.indices {
+          trio.simulation.server.sessions[place].traffic.strategy.queues.messages = 0
+        }
+      }
       trio.simulation.run(until: trio.simulation.now + 60)
       #expect(trio.simulation.server.relays.isEmpty && trio.simulation.server.incomingBytes == 0)
       #expect(trio.atServer.bodies.isEmpty && trio.atServer.records().isEmpty)

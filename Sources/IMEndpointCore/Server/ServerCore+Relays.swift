@@ -22,6 +22,8 @@ extension ServerCore {
   private static var mostRelays: Int { 1_024 }
   /// Sessions that one message may be relayed to. Others get it when it is whole.
   private static var mostRecipients: Int { 64 }
+  /// Bytes of a withdrawal.
+  private static var withdrawalCount: Int { TLV.headCount + 8 }
   /// Until a message is a letter, its number is that of its body from here on.
   static var firstRelay: UInt64 { 1 << 63 }
 
@@ -59,7 +61,8 @@ extension ServerCore {
       guard devices[recipient].cursor.next == mailboxes[Int(devices[recipient].mailbox)].end,
         let session = lane(of: recipient),
         sessions[session].traffic.features.isSuperset(of: [.transfers, .resumption, .relays]),
-        sessions[session].traffic.transfers.relayCount < Self.mostOfSession
+        sessions[session].traffic.transfers.relayCount < Self.mostOfSession,
+        sessions[session].traffic.hasRoom(Self.withdrawalCount, .high)
       else { continue }
       let message = QueuedMessage(
         id: MessageID(rawValue: Self.firstRelay | body), kind: .data, category: .media, priority: .normal, body: [],
@@ -120,8 +123,12 @@ extension ServerCore {
     guard hasBegun else { return }
     var value: [UInt8] = []
     TLV.append(.withdrawn, TLV.bigEndian(body), to: &value)
-    // If the queue is full, the client keeps its part until the session ends.
-    _ = try? accept(.control, value, .control, .high, place, at: now)
+    // A full queue takes it as well: a client that is not told would keep its part. There was room when the relay began, so no
+    // more than `mostOfSession` of them exceed a limit.
+    sessions[place].traffic.enqueue(
+      QueuedMessage(
+        id: MessageID(rawValue: 0), kind: .control, category: .control, priority: .high, body: value, acceptedAt: now))
+    pump(place, at: now)
   }
 
   /// The first bytes of a body; the others cannot be read yet.
