@@ -118,10 +118,7 @@ final class ChatSession: Watcher {
   private func restore() {
     guard let store else { return }
     transport.update { core, now in
-      let restored = core.restore(store.state, in: session, at: now) { file in
-        guard let reader = try? FileReader(file.path), reader.modified == file.modified else { return nil }
-        return reader
-      }
+      let restored = core.restore(store.state, in: session, at: now) { FileReader.reopen($0) }
       for (message, id) in restored {
         if let file = message.file {
           messages[id] = view.sent("sent \(SharedFile.name(file.path)) (\(file.byteCount) bytes)")
@@ -138,6 +135,7 @@ final class ChatSession: Watcher {
     guard let store, storeProblem == nil else { return }
     do throws(StoreError) { try store.append(core.takeOperations()) } catch {
       storeProblem = error
+      core.storeFailed(at: transport.moment)
       status = Complaint.Status.cannotCreate.rawValue
     }
   }
@@ -272,10 +270,8 @@ final class ChatSession: Watcher {
     var message = message(.file(.init([], name: name)))
     let sent: MessageID?
     if file.byteCount > 32 << 10 {
-      let stored = StoredFile(
-        path: SharedFile.absolute(path), byteCount: file.byteCount, modified: file.modified)
       sent = transport.update { core, now in
-        let id = try? core.send(message, content: file, file: stored, in: session, at: now)
+        let id = try? core.send(message, content: file, file: file.stored, in: session, at: now)
         keep(&core)
         return id
       }

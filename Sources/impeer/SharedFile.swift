@@ -14,13 +14,6 @@ enum SharedFile {
     return file
   }
 
-  /// A path that means the same in every folder.
-  static func absolute(_ path: String) -> String {
-    guard let real = realpath(path, nil) else { return path }
-    defer { free(real) }
-    return String(cString: real)
-  }
-
   /// Keeps a file that came in a folder, which is made if need be: under the name that its sender gave it as far as that is
   /// one, and never in place of another file.
   static func save(_ bytes: [UInt8], as name: String?, in folder: String) throws(Complaint) {

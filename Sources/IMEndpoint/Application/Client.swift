@@ -17,11 +17,16 @@ public final class Client: Sendable {
   /// A client that does nothing yet. `tls` secures every connection; `bodies` keeps large files, images, sounds and films that come
   /// outside of memory (`FileBodies`), from which the application takes and removes them. Throws where the system has no
   /// descriptors or threads left.
-  public init(_ configuration: ClientConfiguration, tls: sending TLSContext? = nil, bodies: (any BodyStore)? = nil)
-    throws(TransportError)
-  {
+  ///
+  /// With a `store` (`FileStore`) the client outlives its process, however that ends: it has the identity and the secret of the store, what
+  /// waited goes out (`ClientEvent.restored`), and what the application had taken is not shown again. The server then waits for it
+  /// `ClientConfiguration.expiry`, 30 days if that is zero.
+  public init(
+    _ configuration: ClientConfiguration, tls: sending TLSContext? = nil, bodies: (any BodyStore)? = nil,
+    store: sending (any ClientStore)? = nil
+  ) throws(TransportError) {
     let (events, continuation) = AsyncStream.makeStream(of: ClientEvent.self)
-    let thread = try LoopThread { loop in ClientDriver(configuration, loop, tls, bodies, continuation) }
+    let thread = try LoopThread { loop in ClientDriver(configuration, loop, tls, bodies, store, continuation) }
     self.thread = thread
     self.events = ClientEvents(stream: events) { kind, sequence in
       thread.tell { $0.took(kind, sequence, isAsked: false) }

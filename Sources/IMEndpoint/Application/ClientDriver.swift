@@ -6,26 +6,63 @@ final class ClientDriver {
   private var inbox = Inbox()
   private var observers = MessageObservers()
   private let acknowledges: Acknowledgment
+  private let store: (any ClientStore)?
+  /// Whether the store has failed: nothing is sent any more.
+  private var hasStoreFailed = false
   private var isWanted = false
   /// Who waits until there is no connection any more.
   private var leaving: [CheckedContinuation<Void, Never>] = []
 
   init(
     _ configuration: ClientConfiguration, _ loop: EventLoop, _ tls: TLSContext?, _ bodies: (any BodyStore)?,
-    _ events: AsyncStream<ClientEvent>.Continuation
+    _ store: (any ClientStore)?, _ events: AsyncStream<ClientEvent>.Continuation
   ) {
     self.events = events
+    self.store = store
     acknowledges = configuration.acknowledges
     var configuration = configuration
     configuration.acknowledges = .manual
     configuration.reportsTransfers = true
+    if let store {
+      (configuration.identity, configuration.secret, configuration.isKept) = (store.identity, store.secret, true)
+      if configuration.expiry == .zero { configuration.expiry = .seconds(30 * 86_400) }
+    }
     var core = ClientCore(configuration)
     core.bodies = bodies
     transport = LinuxTransport(core, loop: loop, tls: tls)
     // Where the system does not tell of routes, the path counts as one that never changes.
     try? transport.watchPath(to: configuration.server)
     transport.onTurn = { [unowned self] core, now in turn(&core, now) }
-    _ = session(.chat)
+    restore(in: session(.chat))
+  }
+
+  /// Begins with what an earlier process has left in the store.
+  private func restore(in session: SessionID) {
+    guard let store else { return }
+    let restored = transport.update { $0.restore(store.state, in: session, at: $1) { FileReader.reopen($0) } }
+    for (message, id) in restored {
+      let file = message.file.map { file in
+        MessageContent.file(.init([], name: file.path.split(separator: "/").last.map(String.init)))
+      }
+      events.yield(
+        .restored(
+          SentMessage(
+            id: id, kind: .chat, states: observers.states(of: id),
+            progress: file == nil ? .finished : observers.progress(of: id)),
+          to: message.conversation, isGroup: message.isGroup,
+          file ?? (try? Message(decoding: message.body))?.content))
+    }
+  }
+
+  /// Has the store keep what has changed, before any of it is sent.
+  private func keep(_ core: inout ClientCore, _ now: Moment) {
+    guard let store, !hasStoreFailed else { return }
+    do { try store.append(core.takeOperations()) } catch {
+      hasStoreFailed = true
+      isWanted = false
+      core.storeFailed(at: now)
+      events.yield(.storeFailed(error))
+    }
   }
 
   var metrics: EndpointMetrics { transport.core.metrics }
@@ -37,6 +74,7 @@ final class ClientDriver {
   // MARK: connecting
 
   func connect() {
+    guard !hasStoreFailed else { return }
     isWanted = true
     for session in sessions.values { connect(session) }
   }
@@ -86,14 +124,17 @@ final class ClientDriver {
   // MARK: messages
 
   func send(
-    _ message: Message, _ content: (any BodyReader)? = nil, _ priority: Priority, _ kind: SessionKind
+    _ message: Message, _ content: FileReader? = nil, _ priority: Priority, _ kind: SessionKind
   ) -> Result<SentMessage, SendError> {
+    guard !hasStoreFailed else { return .failure(.storeFailed) }
     let session = session(kind)
     return transport.update { core, now in
       Result { () throws(SendError) in
         let id =
           if let content {
-            try core.send(message, content: content, priority: priority, in: session, at: now)
+            try core.send(
+              message, content: content, file: store == nil ? nil : content.stored, priority: priority, in: session,
+              at: now)
           } else {
             try core.send(message, priority: priority, in: session, at: now)
           }
@@ -148,6 +189,7 @@ final class ClientDriver {
     core.take(&inbox)
     observers.publish(inbox)
     for event in inbox.events { tell(event) }
+    keep(&core, now)
     tellWhoLeaves(core)
   }
 

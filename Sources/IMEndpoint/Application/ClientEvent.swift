@@ -8,6 +8,11 @@ public enum ClientEvent: Sendable {
   case gap(ClientIdentity, ClosedRange<UInt64>)
   /// Something has come that is no message: why, and its bytes.
   case unreadable(MessageError, body: [UInt8])
+  /// A message that an earlier process of this client's had sent, to this user or group, and that no server had accepted. It goes out now, under
+  /// the number that it had. What it says is missing where it cannot be read any more. These come before all other events.
+  case restored(SentMessage, to: String, isGroup: Bool, MessageContent?)
+  /// The client's store could not keep something, and why. The connection is ended; nothing is sent any more.
+  case storeFailed(any Error)
   /// The connection has come to another state, and why it is gone. Messages can be sent in every state.
   case connection(ConnectionState, DisconnectReason?)
   /// A user has read the message with this number. `SentMessage.states` says the same.

@@ -212,6 +212,8 @@ public final class FileReader: BodyReader, @unchecked Sendable {
   public let byteCount: Int
   /// When it had last been modified then: nanoseconds since 1970.
   public let modified: Int64
+  /// Its path, which means the same in every working folder.
+  public let path: String
 
   /// Opens a regular file.
   public init(_ path: String) throws(StoreError) {
@@ -228,9 +230,21 @@ public final class FileReader: BodyReader, @unchecked Sendable {
     }
     byteCount = Int(facts.st_size)
     modified = Int64(facts.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(facts.st_mtim.tv_nsec)
+    let real = realpath(path, nil)
+    self.path = real.map { String(cString: $0) } ?? path
+    free(real)
   }
 
   deinit { close(file) }
+
+  /// Opens the file of a message that an earlier process has sent; `nil` where it is not as it was then.
+  public static func reopen(_ stored: StoredFile) -> FileReader? {
+    guard let reader = try? FileReader(stored.path), reader.modified == stored.modified else { return nil }
+    return reader
+  }
+
+  /// What a client's store keeps of it.
+  public var stored: StoredFile { StoredFile(path: path, byteCount: byteCount, modified: modified) }
 
   /// See `BodyReader`.
   public func read(at offset: Int, count: Int) -> [UInt8]? {

@@ -21,7 +21,7 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
 /// One file to which records are appended: length in four bytes, CRC-32 in four, and the bytes. What a process that was
 /// killed has written is there; the last record of one whose machine went down may be cut off, and is left out. The file is
 /// written anew, without what cancels, when it is opened. One process at a time may have the folder.
-public final class FileStore {
+public final class FileStore: ClientStore {
   /// Who the client is.
   public private(set) var identity: ClientIdentity
   /// What proves it.

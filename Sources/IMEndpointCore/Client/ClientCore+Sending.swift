@@ -6,6 +6,8 @@ public enum SendError: Error, Hashable, Sendable {
   case queueFull(Priority)
   /// No body can have so many bytes: 4 GiB and more.
   case tooLong(Int)
+  /// The client's store has failed: what it does not keep is not sent.
+  case storeFailed
 }
 
 /// Messages on their way out.

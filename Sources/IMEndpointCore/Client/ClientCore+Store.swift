@@ -9,6 +9,13 @@ extension ClientCore {
     return all
   }
 
+  /// What `takeOperations` gave could not be kept, so nothing of it may be sent: every connection is aborted, with what waits to be written
+  /// on it, and every session is disconnected.
+  public mutating func storeFailed(at now: Moment) {
+    for place in 0..<8 where (openMask | openingMask) & Self.bit(place) != 0 { abort(place) }
+    for session in sessions { forceDisconnect(session.id, at: now) }
+  }
+
   /// The application has looked at the inbox that it took last. Only a client with a store needs to say so: what follows from
   /// it is then in `takeOperations`.
   public mutating func confirmTaken(at now: Moment) {
@@ -26,10 +33,15 @@ extension ClientCore {
   ) -> [(message: StoredMessage, id: MessageID)] {
     numbers = OutgoingNumbers(last: state.last)
     for (key, window) in state.received { arrivals[key] = ArrivalOrder(seen: window) }
+    guard let place = place(of: session) else { return [] }
+    // What was accepted once has room: besides a full queue, messages were under way.
+    let limits = sessions[place].traffic.strategy.queues
+    sessions[place].traffic.strategy.queues = QueueLimits(messages: .max, bytes: .max)
+    defer { sessions[place].traffic.strategy.queues = limits }
     var restored: [(message: StoredMessage, id: MessageID)] = []
     for message in state.waiting {
       let id: MessageID?
-      if let file = message.file, let place = place(of: session) {
+      if let file = message.file {
         id = resend(message, file, open(file), place, at: now)
         if id == nil {
           // It keeps a name by which it is reported to the application.
