@@ -2,6 +2,7 @@
 # make test     build and run the tests
 # make check    everything a change has to pass
 # make install  put imdump, its man pages and its completions under PREFIX
+# make docs     the documentation of the libraries, in .build/documentation
 # make deb      a Debian package of imdump and impeer, in .build
 # make clean    take away what was built
 
@@ -11,7 +12,7 @@ SWIFT   ?= swift
 BIN     := .build/release/imdump
 PEER    := .build/release/impeer
 INTO    := $(DESTDIR)$(PREFIX)
-.PHONY: run build impeer test check install deb clean setup
+.PHONY: run build impeer test check docs install deb clean setup
 
 STRIP ?= strip
 
@@ -42,6 +43,11 @@ test: setup
 
 check: setup
 	Scripts/check
+
+docs: setup
+	$(SWIFT) build --target IMEndpoint
+	$(SWIFT) build --target IMMailbox
+	SWIFT=$(SWIFT) Scripts/make-docs
 
 setup:
 	@Scripts/setup

@@ -1,0 +1,13 @@
+import IMEndpoint
+
+let server = try resolve(host: "127.0.0.1", port: 8080)[0]
+let client = try Client(ClientConfiguration(server: server, user: "ann"))
+await client.connect()
+
+for await event in client.events {
+  switch event {
+  case .connection(let state, let reason):
+    print("ann is \(state)", reason.map { "(\($0))" } ?? "")
+  default: break
+  }
+}
