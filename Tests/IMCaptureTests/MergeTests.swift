@@ -75,7 +75,7 @@ import Testing
   // MARK: The order
 
   /// Files of any number and length, sorted and not, with equal times, packed and not, read in any steps.
-  @Test(arguments: 0..<150) func model(_ seed: UInt64) {
+  @Test(arguments: UInt64(0)..<UInt64(LongRun.times(40, of: 150))) func model(_ seed: UInt64) {
     var random = SeededRandom(seed)
     let count = 2 + Int(random.next() % 9)
     let isRotated = random.once(in: 3)

@@ -36,7 +36,7 @@ import Testing
   }
 
   /// Drawn segments: what is remembered is what a list of all says, whatever the capacity was when they came.
-  @Test(arguments: 1...6) func asAList(_ seed: UInt64) {
+  @Test(arguments: 1...UInt64(LongRun.times(2, of: 6))) func asAList(_ seed: UInt64) {
     struct Sent {
       var serial: UInt32, side: Int, sequence: UInt32, count: Int
       var time: Nanoseconds, sum: UInt32

@@ -14,7 +14,7 @@ import Testing
     expectSame(packets, name)
   }
 
-  @Test(arguments: UInt64(0)..<UInt64(LongRun.times(6, of: 20))) func drawn(_ group: UInt64) {
+  @Test(arguments: UInt64(0)..<UInt64(LongRun.times(3, of: 20))) func drawn(_ group: UInt64) {
     for seed in group * 5..<group * 5 + 5 { expectSame(DrawnCapture.capture(seed).packets, "seed \(seed)") }
   }
 

@@ -73,7 +73,7 @@ import Testing
   static let shapes = [([30, 200, 90], 61), ([3_000, 50, 900], 700), ([400, 20, 4_000], 1_448)]
 
   /// Each segment in turn is missing, each pair of neighbours, and everything before each packet.
-  @Test(arguments: Language.allCases, 1...2) func missing(_ language: Language, _ seed: Int) {
+  @Test(arguments: Language.allCases, 1...LongRun.times(1, of: 2)) func missing(_ language: Language, _ seed: Int) {
     for (sizes, segmentSize) in Self.shapes {
       let talk = talk(language, sizes, segmentSize: segmentSize, seed: UInt64(seed))
       for (a, b) in zip(talk.pieces, talk.pieces.dropFirst()) {
