@@ -62,10 +62,12 @@ extension ClientCore {
 
   // MARK: steering
 
+  @inline(__always)
   var racing: RacingPolicy? {
     if case .racing(let policy) = configuration.resend { policy } else { nil }
   }
 
+  @inline(__always)
   var isWarm: Bool { warmUntil != nil }
 
   /// How long after the last attempt another one may begin.

@@ -1,5 +1,6 @@
 /// Connections that end, attempts that fail, and what follows from that.
 extension ClientCore {
+  @inline(__always)
   func connection(_ place: Int) -> ConnectionID {
     ConnectionID(place: UInt32(place), generation: links[place].generation)
   }

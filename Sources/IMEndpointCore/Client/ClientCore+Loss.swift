@@ -9,6 +9,7 @@ extension ClientCore {
   static var lossMemory: Duration { .seconds(60) }
 
   /// Whether the path was seen to lose something lately.
+  @inline(__always)
   var isLossy: Bool { lossUntil != nil }
 
   mutating func sawLoss(at now: Moment) {

@@ -5,6 +5,7 @@
 /// additional byte makes it later; the kernel's figures tell the one from the other.
 extension ClientCore {
   /// After how many nanoseconds an answer is overdue.
+  @inline(__always)
   var overdueAfter: Int64 {
     switch configuration.resend {
     case .sameConnection(let wait, _): return wait.wholeNanoseconds
@@ -66,6 +67,7 @@ extension ClientCore {
   /// Whether the way is full: behind a queue even the shortest of the last round trips are long, while loss leaves some of
   /// them as short as they ever were. The kernel's smoothed round trip cannot tell the two apart, since it takes a lost
   /// acknowledgment for a long way.
+  @inline(__always)
   func isQueue(_ racing: RacingPolicy) -> Bool {
     guard racing.queueFactor > 0, !roundTrips.isEmpty else { return false }
     let limit = Int64(Double(roundTrips.least) * racing.queueFactor) + racing.queueMargin.wholeNanoseconds

@@ -139,26 +139,31 @@ extension ClientCore {
   // MARK: turns
 
   /// The connection that new frames go out on: one that is not stalled, with the least under way.
+  @inline(__always)
   func bestLink() -> Int? {
     guard openMask & (openMask &- 1) != 0 else { return openMask == 0 ? nil : openMask.trailingZeroBitCount }
+    return Self.bestLink(openMask, links)
+  }
+
+  private static func bestLink(_ openMask: UInt8, _ links: [ClientLink]) -> Int? {
     var best: Int?
-    for place in 0..<8 where openMask & Self.bit(place) != 0 {
+    for place in 0..<8 where openMask & bit(place) != 0 {
       guard let known = best else {
         best = place
         continue
       }
-      if isBetter(place, than: known) { best = place }
+      if isBetter(links[place], than: links[known]) { best = place }
     }
     return best
   }
 
-  private func isBetter(_ a: Int, than b: Int) -> Bool {
-    if links[a].isStale != links[b].isStale { return links[b].isStale }
-    switch (links[a].suspectSince, links[b].suspectSince) {
-    case (nil, nil): return links[a].outstanding < links[b].outstanding
+  private static func isBetter(_ a: ClientLink, than b: ClientLink) -> Bool {
+    if a.isStale != b.isStale { return b.isStale }
+    switch (a.suspectSince, b.suspectSince) {
+    case (nil, nil): return a.outstanding < b.outstanding
     case (nil, _): return true
     case (_, nil): return false
-    default: return links[a].heardAt > links[b].heardAt
+    default: return a.heardAt > b.heardAt
     }
   }
 
@@ -204,6 +209,7 @@ extension ClientCore {
     return moved == share
   }
 
+  @inline(__always)
   func mayTransmit(_ place: Int) -> Bool {
     sessions[place].machine.state == .connected || sessions[place].machine.state == .disconnecting
   }

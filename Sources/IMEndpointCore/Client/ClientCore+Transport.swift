@@ -225,6 +225,7 @@ extension ClientCore {
   }
 
   /// How long an answer may take, in nanoseconds.
+  @inline(__always)
   var heartbeatTimeout: Int64 { heartbeat.policy.timeout(roundTrip: heartbeat.window.roundTrip).wholeNanoseconds }
 
   /// Gives up connections on which something waits and nothing has been heard for as long as an answer may take.
@@ -246,6 +247,7 @@ extension ClientCore {
   }
 
   /// Since when a heartbeat waits on a connection.
+  @inline(__always)
   private func beatSince(on link: Int) -> Moment? {
     for session in sessions {
       var entry = session.traffic.pending.first

@@ -32,7 +32,8 @@ public struct ClientCore: EndpointCore, Sendable {
   }
 
   var sessions: [ClientSession] = []
-  var links: InlineArray<8, ClientLink> = .init(repeating: ClientLink())
+  /// Eight places. On the heap: a core that holds them inline is copied whole wherever a method that is not inlined reads one.
+  var links = [ClientLink](repeating: ClientLink(), count: 8)
   var openMask: UInt8 = 0
   var openingMask: UInt8 = 0
   var phase = Phase.idle
@@ -172,6 +173,7 @@ public struct ClientCore: EndpointCore, Sendable {
   /// The interval between heartbeats, before it is drawn shorter or longer; `nil`: there are none.
   public var heartbeatInterval: Duration? { heartbeat.interval }
 
+  @inline(__always)
   func place(of id: SessionID) -> Int? {
     let place = Int(id.place)
     return place < sessions.count && sessions[place].id == id ? place : nil
@@ -223,10 +225,12 @@ public struct ClientCore: EndpointCore, Sendable {
 
   // MARK: time
 
+  @inline(__always)
   func unixMilliseconds(_ now: Moment) -> UInt64 {
     UInt64(clamping: now.nanoseconds / 1_000_000 &+ unixOffset &* 1_000)
   }
 
+  @inline(__always)
   func unixTime(_ now: Moment) -> UInt32 {
     UInt32(truncatingIfNeeded: now.nanoseconds / 1_000_000_000 &+ unixOffset)
   }

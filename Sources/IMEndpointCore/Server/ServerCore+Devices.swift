@@ -2,9 +2,11 @@ internal import IMWire
 
 /// Devices: made, waited for, taken over, forgotten.
 extension ServerCore {
+  @inline(__always)
   func id(ofDevice place: Int) -> DeviceID { DeviceID(place: Int32(place), generation: devices[place].generation) }
 
   /// The place of a device that is still remembered.
+  @inline(__always)
   func place(of id: DeviceID) -> Int? {
     let place = Int(id.place)
     guard place >= 0, place < devices.count, devices[place].isKnown, devices[place].generation == id.generation else {

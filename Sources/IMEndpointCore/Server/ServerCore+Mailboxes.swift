@@ -130,6 +130,7 @@ extension ServerCore {
   }
 
   /// The session of a device that a letter goes in: one of those that have a connection and nothing that waits.
+  @inline(__always)
   func lane(of device: Int) -> Int? {
     devices[device].sessions.first {
       sessions[Int($0)].linkMask != 0 && sessions[Int($0)].hasHandshake && sessions[Int($0)].traffic.queues.isEmpty

@@ -108,6 +108,7 @@ extension ServerCore {
   }
 
   /// The session that a message came in, if its client can be told there: it has a connection, or can be told in no other way.
+  @inline(__always)
   private func attached(_ from: SentFrom) -> Int? {
     guard let place = place(of: from.session) else { return nil }
     let isThere = sessions[place].linkMask != 0
@@ -140,6 +141,7 @@ extension ServerCore {
     if informed.last != session { informed.append(session) }
   }
 
+  @inline(__always)
   private func mayTell(_ place: Int) -> Bool {
     sessions[place].linkMask != 0 && sessions[place].traffic.features.contains(.namedReceipts)
   }

@@ -7,12 +7,14 @@ extension ServerCore {
   }
 
   /// Bytes of large messages that may be here and are not whole.
+  @inline(__always)
   var mostIncomingBytes: Int {
     bodies != nil && configuration.service == .forward
       ? max(configuration.mailboxes.total, configuration.maximumIncomingTotal) : configuration.maximumIncomingTotal
   }
 
   /// Whether what is kept of large messages counts.
+  @inline(__always)
   var keepsTransfers: Bool { configuration.service != .deliver || configuration.tellsMessages }
 
   private mutating func keeping(_ piece: IncomingTransfer.Piece) -> IncomingTransfer.Keeping {

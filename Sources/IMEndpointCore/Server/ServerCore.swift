@@ -131,6 +131,7 @@ public struct ServerCore: EndpointCore, Sendable {
     return (traffic.queues.count + traffic.transfers.count, traffic.pending.count)
   }
 
+  @inline(__always)
   func place(of id: SessionID) -> Int? {
     let place = Int(id.place)
     guard place < sessions.count, sessions[place].isKnown, sessions[place].generation == id.generation else {
@@ -139,6 +140,7 @@ public struct ServerCore: EndpointCore, Sendable {
     return place
   }
 
+  @inline(__always)
   func id(_ place: Int) -> SessionID { SessionID(place: UInt32(place), generation: sessions[place].generation) }
 
   // MARK: what came of it
@@ -162,6 +164,7 @@ public struct ServerCore: EndpointCore, Sendable {
     }
   }
 
+  @inline(__always)
   func unixTime(_ now: Moment) -> UInt32 {
     UInt32(truncatingIfNeeded: now.nanoseconds / 1_000_000_000 &+ unixOffset)
   }
@@ -271,6 +274,7 @@ public struct ServerCore: EndpointCore, Sendable {
     commands.append(.write(connection(link)))
   }
 
+  @inline(__always)
   func connection(_ link: Int) -> ConnectionID {
     ConnectionID(place: UInt32(link), generation: links[link].generation)
   }

@@ -66,6 +66,7 @@ struct Traffic: Sendable {
   }
 
   /// Whether a frame of the other end has come already; it is not noted.
+  @inline(__always)
   func hasCome(_ sequence: SequenceNumber) -> Bool {
     guard let category = sequence.category else { return false }
     return filters[Int(category.rawValue)].contains(sequence.counter)
@@ -123,12 +124,14 @@ struct Traffic: Sendable {
   }
 
   /// Whether another message has room.
+  @inline(__always)
   func hasRoom(_ byteCount: Int, _ priority: Priority) -> Bool {
     guard queues.hasRoom(priority, byteCount: byteCount, strategy.queues) else { return false }
     return transfers.outgoing.isEmpty || queues.byteCount + transfers.byteCount + byteCount <= strategy.queues.bytes
   }
 
   /// Whether nothing waits, for its turn or for its answer.
+  @inline(__always)
   var isIdle: Bool { pending.isEmpty && queues.isEmpty && transfers.isEmpty }
 
   /// The priorities whose queues were full and are half empty now: the application is told of each once.
@@ -220,6 +223,7 @@ struct Traffic: Sendable {
   }
 
   /// A frame that may be a piece of a large message; `nil` when it is none.
+  @inline(__always)
   func piece(_ header: FrameHeader, _ body: RawSpan) -> IncomingTransfer.Piece? {
     guard features.contains(.transfers), header.kind == .data, header.sequence.category == .media,
       header.compression == 0
