@@ -116,7 +116,7 @@ extension ClientCore {
         receipts(body, in: place, at: now)
       }
     default:
-      if let piece = sessions[place].traffic.piece(header, body) {
+      if let piece = Traffic.piece(header, body, sessions[place].traffic.features) {
         return arrived(piece, header, body, place, on: link, at: now)
       }
       acknowledge(header.sequence, of: place, cameOn: link, at: now)

@@ -31,7 +31,7 @@ extension ServerCore {
   mutating func arrivedPiece(
     _ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, at now: Moment
   ) -> Bool {
-    guard let piece = sessions[place].traffic.piece(header, body) else { return false }
+    guard let piece = Traffic.piece(header, body, sessions[place].traffic.features) else { return false }
     if !sessions[place].traffic.transfers.knows(piece.name),
       let reason = begin(piece, body.extracting(piece.bytes), place, at: now)
     {

@@ -222,9 +222,10 @@ struct Traffic: Sendable {
     return body.count
   }
 
-  /// A frame that may be a piece of a large message; `nil` when it is none.
-  @inline(__always)
-  func piece(_ header: FrameHeader, _ body: RawSpan) -> IncomingTransfer.Piece? {
+  /// A frame that may be a piece of a large message, between ends that can do so much; `nil` when it is none.
+  ///
+  /// Static, because each frame is asked: as a method of a session's traffic it would copy all of that.
+  static func piece(_ header: FrameHeader, _ body: RawSpan, _ features: Features) -> IncomingTransfer.Piece? {
     guard features.contains(.transfers), header.kind == .data, header.sequence.category == .media,
       header.compression == 0
     else { return nil }
