@@ -49,6 +49,8 @@ package struct LogOptions: Equatable, Sendable {
   package var minutes: Int64?
   /// Files of one dataset that are kept of this run; `nil` for all.
   package var fileCount: Int?
+  /// Bytes that all files of this run may take; `nil` for no such limit. The open files are never removed for it.
+  package var totalByteCount: UInt64?
 
   /// Files in `folder`.
   package init(folder: String) { self.folder = folder }
@@ -67,6 +69,8 @@ final class LogFolder {
     var number = 0
     /// Bytes of the open file's first line.
     var headCount: UInt64 = 0
+    /// Lines in the open file, but for its first line.
+    var documents: UInt64 = 0
   }
 
   private let options: LogOptions
@@ -76,6 +80,7 @@ final class LogFolder {
   private var opener: FileOpener?
   /// By `LogSeries.index`.
   private var series = [Series](repeating: Series(), count: LogSeries.allCases.count)
+  private var kept = KeptLogFiles()
   /// Gives the first line of a file.
   var firstLine: (String) -> String? = { _ in nil }
   /// Documents that are lost, and times when something could not be written.
@@ -139,7 +144,10 @@ final class LogFolder {
       let room = part(of: rest, file, series[dataset.index].headCount)
       let bytes = UnsafeRawBufferPointer(rebasing: rest[rest.startIndex..<rest.startIndex + room])
       rest = rest[(rest.startIndex + room)...]
-      note(file.append(bytes), dataset)
+      let outcome = file.append(bytes)
+      series[dataset.index].documents += LogFile.count(bytes[...]) - outcome.dropped
+      note(outcome, dataset)
+      keepTotal()
       if !rest.isEmpty { close(dataset) }
     } while !rest.isEmpty
   }
@@ -188,13 +196,44 @@ final class LogFolder {
       return nil
     }
     series[dataset.index] = Series(file: file, number: number, headCount: file.byteCount)
-    if let count = options.fileCount, number > count { remove(dataset, number - count) }
+    if let count = options.fileCount, number > count {
+      remove(dataset, number - count)
+      kept.remove(dataset.index, number - count)
+    }
     return file
+  }
+
+  /// Removes files until all of them together have no more bytes than they may: those that `imdump ship` has sent first.
+  private func keepTotal() {
+    guard let limit = options.totalByteCount else { return }
+    let open = series.reduce(0) { $0 + ($1.file?.byteCount ?? 0) }
+    guard kept.byteCount + open > limit else { return }
+    let shipped = ShippedFiles(in: handle)
+    while kept.byteCount + open > limit,
+      let file = kept.removeFirst(isShipped: { shipped?.hasAll(of: Self.name($0, run), $0.byteCount) ?? false })
+    {
+      let dataset = LogSeries.allCases[file.series]
+      remove(dataset, file.number)
+      removed(Self.name(file, run), file, shipped)
+    }
+  }
+
+  /// Reports a file that went before it was sent. What is lost with it is counted where that is known: nothing of it was sent.
+  private func removed(_ name: String, _ file: KeptLogFiles.File, _ shipped: ShippedFiles?) {
+    guard let shipped, !shipped.hasAll(of: name, file.byteCount) else { return }
+    if shipped.hasNothing(of: name) { losses.dropped += file.documents }
+    logError(
+      "\(options.folder)/\(name): removed for --log-total before imdump ship had sent it; it held \(grouped(file.documents)) documents"
+    )
   }
 
   private func close(_ dataset: LogSeries) {
     guard let file = series[dataset.index].file else { return }
     note(file.close(), dataset)
+    kept.add(
+      KeptLogFiles.File(
+        series: dataset.index, number: series[dataset.index].number, byteCount: file.byteCount,
+        documents: series[dataset.index].documents))
     series[dataset.index].file = nil
   }
 
@@ -207,6 +246,10 @@ final class LogFolder {
   }
 
   private func name(_ dataset: LogSeries, _ number: Int) -> String { "\(dataset.name).\(run)-\(number).ndjson" }
+
+  private static func name(_ file: KeptLogFiles.File, _ run: String) -> String {
+    "\(LogSeries.allCases[file.series].name).\(run)-\(file.number).ndjson"
+  }
 
   private func note(_ outcome: LogFile.Outcome, _ dataset: LogSeries) {
     losses.dropped += outcome.dropped

@@ -58,6 +58,10 @@ struct DocumentChoices: OptionGroup {
       .value(
         "--log-files <count>", \.limits.fileCount, in: 1...1_000_000,
         "Keep at most this many --log-dir files of each dataset."),
+      .custom(
+        "--log-total <size>",
+        "Keep all --log-dir files of this run below this many MB together, suffixes as above: files that imdump ship has sent go first, then the oldest."
+      ) { options, word throws(ValueError) in options.limits.totalByteCount = try fileSize(word) },
     ]
   }
 
@@ -77,7 +81,8 @@ struct DocumentChoices: OptionGroup {
   func options(_ format: OutputFormat) throws(UsageError) -> DocumentOptions? {
     guard folder != nil || files == nil else {
       throw UsageError(
-        message: "--log-size, --log-minutes and --log-files are about the files of --log-dir, and there is none")
+        message:
+          "--log-size, --log-minutes, --log-files and --log-total are about the files of --log-dir, and there is none")
     }
     guard folder != nil || fileFormat == nil else {
       throw UsageError(message: "--log-format is about the files of --log-dir, and there is none")
@@ -101,6 +106,9 @@ struct DocumentChoices: OptionGroup {
       options.otlp = telemetry ?? OTLPOptions()
     }
     if let folder {
+      guard limits.totalByteCount.map({ $0 >= limits.byteCount }) ?? true else {
+        throw UsageError(message: "--log-total is the size of all files together: at least that of one, --log-size")
+      }
       options.log = limits
       options.log?.folder = folder
     }

@@ -47,6 +47,23 @@ import Testing
     }
   }
 
+  /// All files together stay below the limit; what is there are the last documents of each dataset.
+  @Test func allFilesTogether() throws {
+    let (files, result) = try Self.files(Self.options + ["--log-size", "3k", "--log-total", "60k"])
+    #expect(result.status == 0 && result.errors == "")
+    #expect(files.values.joined().reduce(0) { $0 + $1.utf8.count + 1 } <= 60 << 10)
+    let documents = try Self.documents(files), printed = try Self.printed()
+    #expect(documents["message"]?.isEmpty == false)
+    for (dataset, lines) in documents {
+      #expect(printed[dataset]?.suffix(lines.count) == lines[...], "\(dataset)")
+    }
+  }
+
+  @Test(arguments: [["--log-total", "1M"], ["--log-dir", "x", "--log-total", "1M"]])
+  func aLimitThatCannotBe(_ options: [String]) throws {
+    #expect(try Command.run(Self.options + options).status == 64)
+  }
+
   @Test(arguments: [[], ["--log-size", "20k"], ["--log-minutes", "1"], ["--log-size", "3k", "--log-minutes", "1"]])
   func theFilesHaveTheDocumentsThatArePrinted(_ limits: [String]) throws {
     let (files, result) = try Self.files(Self.options + limits)

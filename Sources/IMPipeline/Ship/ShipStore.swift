@@ -76,6 +76,11 @@ final class ShipStore {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
+    return contents(descriptor, limit: limit)
+  }
+
+  /// The bytes of an open file, likewise.
+  static func contents(_ descriptor: Int32, limit: Int) -> [UInt8]? {
     var info = stat()
     guard fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_size <= limit else { return nil }
     var bytes = [UInt8](repeating: 0, count: Int(info.st_size))
