@@ -30,6 +30,8 @@ package struct DocumentOptions: Sendable {
   package var networks: String?
   /// Where documents have files of their own; `nil` for standard output.
   package var log: LogOptions?
+  /// Where the files are shipped while they are written; `nil` for nowhere.
+  package var ship: ShippingOptions?
   /// OpenTelemetry's logs, metrics and traces are written instead of documents; `nil` for documents.
   package var otlp: OTLPOptions?
 
@@ -54,6 +56,8 @@ final class Documents: RunFeature {
   private let chooser: DocumentChooser?
   /// What makes further files, where this process may not.
   private let opener: FileOpener?
+  /// What ships the files.
+  private let shipper: Shipper?
   private let run: Run
   private let begun: Double?
   /// Whether telemetry is written, the seconds that it may wait for more of it, and when it was written last.
@@ -91,6 +95,10 @@ final class Documents: RunFeature {
     let context = documentContext(run.input, run.decode, options, place.choices.alerts, run: place.identity)
     let folder = try options.log.map { log throws(UsageError) in try LogFolder(log, run: context.run.text) }
     self.folder = folder
+    shipper = try options.ship.map { ship throws(UsageError) in
+      try Shipper(
+        ship, folder: options.log?.folder ?? "", isQuiet: run.report.isQuiet, user: run.confinement.owner)
+    }
     let queue = folder.flatMap { isLive ? LogQueue($0, limit: Self.waiting) : nil }
     self.queue = queue
     func write(_ series: LogSeries, _ lines: UnsafeRawBufferPointer) {
@@ -194,6 +202,7 @@ final class Documents: RunFeature {
     } else {
       folder?.turn()
     }
+    shipper?.end()
   }
 
   /// Output that is lost is never success.

@@ -102,11 +102,14 @@ struct Capture: Subcommand {
     guard !decode.writesSecrets || input.writePath != nil else {
       throw UsageError(message: "--write-secrets is about the file of -w, and there is none")
     }
-    var choices = RunChoices(alerts: alerts, documents: try documents.options(format ?? .text), metrics: metrics)
+    var choices = RunChoices(
+      alerts: alerts, documents: try documents.options(format ?? .text, isLive: input.interface != nil),
+      metrics: metrics)
     // Who wants files wants no lines, unless it is said.
     choices.printsLines =
       printsLines || format != nil
-      || input.writePath == nil && documents.folder == nil && store.path.isEmpty && !speech.report.isQuiet
+      || input.writePath == nil && documents.folder == nil && documents.receiver == nil && store.path.isEmpty
+        && !speech.report.isQuiet
     guard !store.path.isEmpty || store.maximumBytes == nil else {
       throw UsageError(message: "--store-max is about the file of --store, and there is none")
     }

@@ -14,6 +14,12 @@ struct DocumentChoices: OptionGroup {
   var fileFormat: LogFormat?
   /// What telemetry holds; `nil` where nothing is said of it.
   var telemetry: OTLPOptions?
+  /// The signals that were asked for.
+  var signals: Set<OTLPSignal>?
+  /// Where the files in the folder are shipped.
+  var engine: String?
+  /// Where telemetry is sent, the folder of what waits, and a file of headers.
+  var receiver: String?, queue: String?, headers: String?
 
   static var table: [Option<Self>] {
     [
@@ -39,8 +45,8 @@ struct DocumentChoices: OptionGroup {
         "What --log-dir files hold: ecs documents by dataset, or otlp (OpenTelemetry's JSON) by signal."),
       .custom(
         "--otlp-signals <list>",
-        "What --format otlp and --log-format otlp write, separated by commas: metrics, logs, traces. All by default."
-      ) { options, word throws(ValueError) in options.otlp.signals = try signals(word) },
+        "Which telemetry is written, separated by commas: metrics, logs, traces. All by default, with --otlp metrics."
+      ) { options, word throws(ValueError) in options.signals = try signalList(word) },
       .value(
         "--otlp-spans <which>", \.otlp.spans,
         "Which exchanges become spans: errors, sample=1/N or all; errors by default."),
@@ -62,7 +68,55 @@ struct DocumentChoices: OptionGroup {
         "--log-total <size>",
         "Keep all --log-dir files of this run below this many MB together, suffixes as above: files that imdump ship has sent go first, then the oldest."
       ) { options, word throws(ValueError) in options.limits.totalByteCount = try fileSize(word) },
+      .value(
+        "--ship <url>", \.engine,
+        "With -i, also send the --log-dir files to this engine or receiver while they are written, as imdump ship --follow does."
+      ),
+      .value(
+        "--otlp <url>", \.receiver,
+        "With -i, send metrics to this OpenTelemetry receiver, such as http://collector:4318; --otlp-signals sends more."
+      ),
+      .value(
+        "--otlp-queue <folder>", \.queue,
+        "Keep what waits for --otlp in this folder, 1 GiB at most (--log-total); by default one of this user."),
+      .value("--otlp-headers <file>", \.headers, "Send the headers in this file with --otlp, one per line."),
     ]
+  }
+
+  /// What `--otlp` wants: files of telemetry in a folder of its own, which are sent and removed.
+  private func telemetryOptions(
+    _ format: OutputFormat, _ receiver: String, _ isLive: Bool
+  ) throws(UsageError) -> DocumentOptions {
+    guard isLive else {
+      throw UsageError(
+        message: "--otlp sends telemetry of a live capture: give -i, or --log-format otlp and imdump ship")
+    }
+    guard folder == nil, engine == nil, fileFormat == nil, format != .ecs, format != .otlp else {
+      throw UsageError(
+        message:
+          "--otlp is not for a run with --format ecs or otlp, --log-dir or --ship: a run writes one form, to one place")
+    }
+    guard let queue = queue ?? TelemetryQueue.folder() else {
+      throw UsageError(message: "--otlp: no folder for what waits; name one with --otlp-queue")
+    }
+    var options = documents
+    options.otlp = otlp(signals ?? [.metrics])
+    var log = limits
+    log.folder = queue
+    log.format = .otlp
+    if files?.byteCount == nil { log.byteCount = 16 << 20 }
+    log.totalByteCount = limits.totalByteCount ?? 1 << 30
+    options.log = log
+    options.ship = ShippingOptions(address: "otlp+" + receiver)
+    options.ship?.headersFile = headers
+    options.ship?.deletesAfter = 60
+    return options
+  }
+
+  private func otlp(_ signals: Set<OTLPSignal>) -> OTLPOptions {
+    var options = telemetry ?? OTLPOptions()
+    options.signals = signals
+    return options
   }
 
   /// `files`, which are there once something is said of them.
@@ -78,7 +132,15 @@ struct DocumentChoices: OptionGroup {
   }
 
   /// The pipeline's options; `nil` where neither `format` nor a folder wants documents.
-  func options(_ format: OutputFormat) throws(UsageError) -> DocumentOptions? {
+  func options(_ format: OutputFormat, isLive: Bool) throws(UsageError) -> DocumentOptions? {
+    if let receiver { return try telemetryOptions(format, receiver, isLive) }
+    guard queue == nil, headers == nil else {
+      throw UsageError(message: "--otlp-queue and --otlp-headers are about --otlp <url>")
+    }
+    guard engine == nil || folder != nil && isLive else {
+      throw UsageError(
+        message: "--ship sends the files of --log-dir of a live capture: give -i and --log-dir, or use imdump ship")
+    }
     guard folder != nil || files == nil else {
       throw UsageError(
         message:
@@ -94,16 +156,17 @@ struct DocumentChoices: OptionGroup {
         message: "--format \(format.rawValue) and --log-format \(fileFormat?.rawValue ?? "") write two forms; give one")
     }
     let isOTLP = format == .otlp || fileFormat == .otlp
-    guard isOTLP || telemetry == nil else {
+    guard isOTLP || telemetry == nil && signals == nil else {
       throw UsageError(
-        message: "--otlp-signals, --otlp-spans and --otlp-temporality are about --format otlp or --log-format otlp")
+        message:
+          "--otlp-signals, --otlp-spans and --otlp-temporality are about --otlp, --format otlp or --log-format otlp")
     }
     var options = documents
     if isOTLP {
       guard options.fields.isEmpty else {
         throw UsageError(message: "--log-field is about documents: OpenTelemetry's records have no named fields")
       }
-      options.otlp = telemetry ?? OTLPOptions()
+      options.otlp = otlp(signals ?? Set(OTLPSignal.allCases))
     }
     if let folder {
       guard limits.totalByteCount.map({ $0 >= limits.byteCount }) ?? true else {
@@ -111,6 +174,7 @@ struct DocumentChoices: OptionGroup {
       }
       options.log = limits
       options.log?.folder = folder
+      options.ship = engine.map { ShippingOptions(address: $0) }
     }
     return format == .ecs || format == .otlp || folder != nil ? options : nil
   }
@@ -138,7 +202,7 @@ extension OTLPSpans: OptionValue {
 }
 
 /// A list of signals.
-private func signals(_ word: String) throws(ValueError) -> Set<OTLPSignal> {
+private func signalList(_ word: String) throws(ValueError) -> Set<OTLPSignal> {
   var signals: Set<OTLPSignal> = []
   for name in word.split(separator: ",", omittingEmptySubsequences: false) {
     guard let signal = OTLPSignal.allCases.first(where: { $0.name == name }) else {

@@ -57,6 +57,7 @@ enum Imdump: CommandGroup {
     }
     let words = Array(CommandLine.arguments.dropFirst())
     if deliverAlerts(words) { return }
+    if let status = shipLogs(words) { exit(status.rawValue) }
     switch read(words, as: .group(Imdump.self)) {
     case .run(let command): exit(command.run())
     case .help(let text): exit(printText(text).rawValue)

@@ -59,9 +59,25 @@ import Testing
     }
   }
 
-  @Test(arguments: [["--log-total", "1M"], ["--log-dir", "x", "--log-total", "1M"]])
-  func aLimitThatCannotBe(_ options: [String]) throws {
+  @Test(arguments: [
+    ["--log-total", "1M"], ["--log-dir", "x", "--log-total", "1M"], ["--log-dir", "x", "--ship", "http://127.0.0.1:1"],
+    ["--ship", "http://127.0.0.1:1"], ["--otlp", "http://127.0.0.1:1"], ["--otlp-queue", "x"], ["--otlp-headers", "x"],
+  ])
+  func optionsThatDoNotGoTogether(_ options: [String]) throws {
     #expect(try Command.run(Self.options + options).status == 64)
+  }
+
+  /// What is wrong with an address or a file of headers is told before a packet is captured.
+  @Test(arguments: [
+    ["--otlp", "collector:4318"], ["--otlp", "http://user:secret@host"],
+    ["--otlp", "http://127.0.0.1:1", "--otlp-headers", "/none"], ["--otlp", "http://127.0.0.1:1", "--log-dir", "x"],
+    ["--otlp", "http://127.0.0.1:1", "--format", "ecs"],
+  ])
+  func aReceiverThatCannotBe(_ options: [String]) throws {
+    let folder = NSTemporaryDirectory() + "imdump-queue-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let result = try Command.run(["-q", "-i", "lo", "--otlp-queue", folder] + options)
+    #expect(result.status == 64 && !result.errors.contains("secret"))
   }
 
   @Test(arguments: [[], ["--log-size", "20k"], ["--log-minutes", "1"], ["--log-size", "3k", "--log-minutes", "1"]])

@@ -12,8 +12,6 @@ import IMWire
 final class Deliverer {
   /// How this program is called to deliver.
   static let word = "--deliver-alerts"
-  /// The descriptor of the socket in the process that delivers.
-  static let descriptor: Int32 = 3
   /// Seconds that the run waits at its end for what is under way; see `DeliveryRun.closing`.
   private static let patience = 13.0
 
@@ -38,17 +36,7 @@ final class Deliverer {
     self.sensor = sensor
     self.isQuiet = isQuiet
     json = AlertJSONWriter(sensor: sensor)
-    var ends: [Int32] = [-1, -1]
-    guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Self.closeOnExec, 0, &ends) == 0 else {
-      throw UsageError(message: "delivery of alerts: \(systemText(errno))")
-    }
-    socket = ends[0]
-    defer { close(ends[1]) }
-    let result = Self.start(ends[1])
-    guard result == 0 else {
-      throw UsageError(message: "delivery of alerts: start the process: \(systemText(result))")
-    }
-    _ = fcntl(socket, F_SETFL, O_NONBLOCK)
+    socket = try BesideProcess.start(Self.word, purpose: "delivery of alerts")
     // As much as the kernel allows: a rule may tell a hundred alerts at once.
     var room: Int32 = 1 << 20
     setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<Int32>.size))
@@ -144,36 +132,6 @@ final class Deliverer {
       isGone = true
       logError("delivery of alerts: \(systemText(errno)); alerts are printed, but not delivered")
       return false
-    }
-  }
-
-  // MARK: The other process
-
-  private static var closeOnExec: Int32 { 0o2_000_000 }
-
-  /// Starts this program again, in a session of its own: signals from the terminal are for the run.
-  private static func start(_ socket: Int32) -> Int32 {
-    var actions = posix_spawn_file_actions_t()
-    var attributes = posix_spawnattr_t()
-    posix_spawn_file_actions_init(&actions)
-    posix_spawnattr_init(&attributes)
-    defer {
-      posix_spawn_file_actions_destroy(&actions)
-      posix_spawnattr_destroy(&attributes)
-    }
-    posix_spawn_file_actions_adddup2(&actions, socket, descriptor)
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
-    var all = sigset_t(), none = sigset_t()
-    sigfillset(&all)
-    sigemptyset(&none)
-    posix_spawnattr_setsigdefault(&attributes, &all)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    // POSIX_SPAWN_SETSID, SETSIGDEF and SETSIGMASK.
-    posix_spawnattr_setflags(&attributes, 0x80 | 0x04 | 0x08)
-    var pid: pid_t = 0
-    return Child.withStrings([programName, word]) {
-      posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, $0, environ)
     }
   }
 

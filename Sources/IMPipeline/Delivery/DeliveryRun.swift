@@ -318,13 +318,7 @@ final class DeliveryRun {
 
 /// Delivers alerts when this process was started for that; false where it was not.
 package func deliverAlerts(_ words: [String]) -> Bool {
-  guard words == [Deliverer.word] else { return false }
-  var kind: Int32 = 0
-  var size = socklen_t(MemoryLayout<Int32>.size)
-  guard getsockopt(Deliverer.descriptor, SOL_SOCKET, SO_TYPE, &kind, &size) == 0,
-    kind == Int32(SOCK_SEQPACKET.rawValue)
-  else { return false }
-  _ = fcntl(Deliverer.descriptor, F_SETFD, FD_CLOEXEC)
-  DeliveryRun(socket: Deliverer.descriptor).run()
+  guard BesideProcess.isStarted(words, with: Deliverer.word) else { return false }
+  DeliveryRun(socket: BesideProcess.descriptor).run()
   return true
 }

@@ -46,11 +46,21 @@ package struct ShipOptions: Sendable {
   package var access = CurlRequest.Access()
   /// Whether nothing but problems is reported.
   package var isQuiet = false
+  /// The socket to the run whose files are shipped, which ends with it; `nil` where a person started this.
+  var run: Int32?
   /// Whether progress is shown on a terminal.
   package var showsProgress = true
 
   /// Nothing.
   package init() {}
+
+  /// What ships the files of a run in `folder`.
+  init(_ shipping: ShippingOptions, folder: String) {
+    (paths, address) = ([folder], shipping.address)
+    (headersFile, deletesAfter) = (shipping.headersFile, shipping.deletesAfter)
+    (follows, showsProgress) = (true, false)
+    readScheme()
+  }
 
   /// Takes `otlp+` from the front of the address, which says that OpenTelemetry's requests are sent there.
   package mutating func readScheme() {

@@ -48,6 +48,8 @@ final class ShipRun {
   private var toldAt: [String: Double] = [:]
   private let progress: ShipProgress
   private let gzip = Gzip()
+  /// When the last of what a run has left has to be sent, once that run has ended.
+  private var endsAt: Double?
   private let base: String
 
   init(_ options: ShipOptions, _ curl: CurlCall, _ store: ShipStore) {
@@ -68,14 +70,16 @@ final class ShipRun {
     // Files of the other form are refused before anything is asked or put.
     try ShipFiles(options.paths, form: options.form).scan(ShipState())
     if options.form == .ecs, try !meetEngine() { return .interrupted }
-    while !stopping.stop.isStopped {
+    while !isStopped {
+      // Asked first: what was written before the run ended is there then.
+      let isLast = hasRunEnded
       try files.scan(store.state)
       batch.removeAll()
       files.fill(&batch, limit: limit)
       if batch.isEmpty {
         note()
         if let age = options.deletesAfter { _ = files.removeSent(before: Timestamp.wallClock.seconds - age) }
-        guard options.follows else { break }
+        guard options.follows, !isLast else { break }
         wait(Self.pause)
         continue
       }
@@ -84,7 +88,7 @@ final class ShipRun {
     note()
     progress.end()
     let isWhole = files.pendingBytes == 0
-    if !options.follows, !stopping.stop.isStopped {
+    if !options.follows, !isStopped {
       for path in files.unfinished { logError("\(shown(path)) ends in the middle of a line, which was not sent") }
     }
     if !options.isQuiet {
@@ -94,13 +98,29 @@ final class ShipRun {
           + "\(grouped(totals.refused)) refused, in all runs")
     }
     if counters.totals.refused > refusedBefore || files.hasLost { return .ioError }
-    return stopping.stop.isStopped && !options.follows && !isWhole ? .interrupted : .success
+    return isStopped && !options.follows && !isWhole ? .interrupted : .success
+  }
+
+  /// Whether the end is asked for, or the time for the last files of a run that has ended is over.
+  private var isStopped: Bool {
+    stopping.stop.isStopped || hasRunEnded && LiveWatch.clock() >= endsAt ?? .infinity
+  }
+
+  /// Whether the run has ended whose files these are: no more come.
+  private var hasRunEnded: Bool {
+    if endsAt == nil, let run = options.run {
+      var poller = pollfd(fd: run, events: Int16(POLLIN), revents: 0)
+      if poll(&poller, 1, 0) > 0 { endsAt = LiveWatch.clock() + Shipper.closing }
+    }
+    return endsAt != nil
   }
 
   /// Waits so many seconds, or until the end is asked for.
   private func wait(_ seconds: Double) {
     let end = LiveWatch.clock() + seconds
-    while !stopping.stop.isStopped {
+    // The end of a run is not waited past: its last documents go at once.
+    let hadRunEnded = hasRunEnded
+    while !isStopped, hasRunEnded == hadRunEnded {
       let left = end - LiveWatch.clock()
       guard left > 0 else { return }
       _ = poll(nil, 0, Int32(min(left, 0.2) * 1_000) + 1)
@@ -136,7 +156,7 @@ final class ShipRun {
 
   /// Asks what answers; nil where the end was asked for first.
   private func findEngine() throws(ShipError) -> EngineInfo? {
-    while !stopping.stop.isStopped {
+    while !isStopped {
       let response = curl.make(CurlRequest("GET", base + "/"))
       switch response.verdict {
       case .done:
@@ -174,7 +194,7 @@ final class ShipRun {
   private func setUp(_ engine: EngineInfo) throws(ShipError) {
     let setup = EngineSetup(engine, isTimeSeries: options.isTimeSeries, retention: options.retention)
     for step in setup.steps {
-      while !stopping.stop.isStopped {
+      while !isStopped {
         var request = CurlRequest(step.method, base + step.path)
         request.contentType = "application/json"
         let response = curl.make(request, body: Array(step.body.utf8))
@@ -205,7 +225,7 @@ final class ShipRun {
   /// Sends the batch until each of its documents is stored, known or refused, or the end is asked for.
   private func send() throws(ShipError) {
     var count = Int.max
-    while !batch.isDone, !stopping.stop.isStopped {
+    while !batch.isDone, !isStopped {
       let body = batch.body(limit: limit + (limit >> 2), count: count)
       let response = try post(
         "/_bulk?filter_path=errors,items.*.status,items.*.error", body, type: "application/x-ndjson")
@@ -269,7 +289,7 @@ final class ShipRun {
   /// Sends the lines of the batch to a receiver of OTLP, until each is taken or refused, or the end is asked for.
   private func sendTelemetry() throws(ShipError) {
     var count = Int.max
-    while !stopping.stop.isStopped, let part = batch.request(limit: 1 << 20, count: count) {
+    while !isStopped, let part = batch.request(limit: 1 << 20, count: count) {
       let response = try post("/v1/\(part.signal.name)", part.body, type: "application/x-protobuf")
       switch response.telemetryVerdict {
       case .done:
