@@ -1,28 +1,90 @@
+import IMEngine
 package import IMOTLP
 package import IMOwners
 package import IMWire
 
-/// Which messages get a document of their own.
-package enum MessageLog: Equatable, Sendable {
-  /// None.
-  case off
-  /// Those that were not simply answered: retried, refused, not answered, damaged, open at the end.
-  case errors
-  /// Those of one session in so many, all of them; the session's name decides, so every sensor takes the same ones.
-  case sample(UInt32)
-  /// All.
-  case all
+/// Which messages get a document of their own: those that one of its choices takes.
+package struct MessageLog: Equatable, Sendable, CustomStringConvertible {
+  /// Whether it takes those that were not simply answered: retried, refused, not answered, damaged, open at the end.
+  private var takesErrors = false
+  /// It takes those of one session in so many, all of them; the session's name decides, so every sensor takes the same ones. 0: of none.
+  private var sample: UInt32 = 0
+  /// It takes those whose answer took so long.
+  private var slow: Nanoseconds?
 
-  /// Reads `off`, `errors`, `sample=1/N` or `all`; `nil` for anything else.
+  /// None.
+  package static let off = MessageLog()
+  /// Those that were not simply answered.
+  package static let errors = MessageLog(takesErrors: true)
+  /// All.
+  package static let all = MessageLog(sample: 1)
+  /// Those of one session in `n`.
+  package static func sample(_ n: UInt32) -> MessageLog { MessageLog(sample: n) }
+
+  private init(takesErrors: Bool = false, sample: UInt32 = 0, slow: Nanoseconds? = nil) {
+    (self.takesErrors, self.sample, self.slow) = (takesErrors, sample, slow)
+  }
+
+  /// Reads `off`, `all`, or one or more of `errors`, `slow=500ms` and `sample=1/N` with `+` between them; `nil` for anything else.
   package init?(_ text: String) {
-    // The other words are those that choose spans.
-    switch (text, OTLPSpans(text)) {
-    case ("off", _): self = .off
-    case (_, .errors?): self = .errors
-    case (_, .sample(let n)?): self = .sample(n)
-    case (_, .all?): self = .all
-    case (_, nil): return nil
+    if text == "off" { return }
+    for word in text.split(separator: "+", omittingEmptySubsequences: false).map(String.init) {
+      if let slow = Self.duration(word), self.slow == nil {
+        self.slow = slow
+        continue
+      }
+      // The other words are those that choose spans.
+      switch OTLPSpans(word) {
+      case .errors? where !takesErrors: takesErrors = true
+      case .sample(let n)? where sample == 0: sample = n
+      case .all? where text == word: sample = 1
+      default: return nil
+      }
     }
+  }
+
+  /// The time in `slow=500ms` or `slow=2s`; `nil` for other words.
+  private static func duration(_ word: String) -> Nanoseconds? {
+    let prefix = "slow="
+    guard word.hasPrefix(prefix) else { return nil }
+    for (unit, scale) in [("ms", Int64(1_000_000)), ("s", 1_000_000_000)] where word.hasSuffix(unit) {
+      let digits = word.dropFirst(prefix.count).dropLast(unit.count)
+      guard let number = Int64(digits), (1...86_400_000).contains(number), digits.first?.isNumber == true else {
+        return nil
+      }
+      return Nanoseconds(number * scale)
+    }
+    return nil
+  }
+
+  /// Its choices, as in documents' contexts.
+  package var description: String {
+    if self == .off { return "off" }
+    if self == .all { return "all" }
+    var words = takesErrors ? ["errors"] : []
+    if let slow { words.append("slow(\(slow.count))") }
+    if sample > 0 { words.append("sample(\(sample))") }
+    return words.joined(separator: "+")
+  }
+
+  /// The part of the sessions whose messages it takes whatever becomes of them; `nil` where it takes none or all so.
+  var sampledPart: Double? { sample > 1 ? 1 / Double(sample) : nil }
+
+  /// Whether it takes messages of a session with this hash whatever becomes of them.
+  func takesSession(_ hash: @autoclosure () -> UInt64) -> Bool {
+    sample == 1 || sample > 1 && hash() % UInt64(sample) == 0
+  }
+
+  /// Whether it may take messages of any session, by what becomes of them.
+  var takesByOutcome: Bool { takesErrors || slow != nil }
+
+  /// Whether it takes a message because of what became of it.
+  func takes(_ exchange: Exchange) -> Bool {
+    if takesErrors, exchange.fate != .acked && exchange.fate != .unacknowledged || exchange.flags.contains(.late) {
+      return true
+    }
+    guard let slow, let roundTrip = exchange.roundTrip else { return false }
+    return roundTrip >= slow
   }
 }
 

@@ -127,7 +127,8 @@ extension ECSSink {
     if entry.isLogged {
       let kept = facts.take(exchange.id)
       defer { if mayLogFields[Int(exchange.plan)], let kept { facts.forgetFields(kept) } }
-      guard isWorthADocument(exchange), chooses?(exchange) ?? true else { return }
+      guard isWorthADocument(exchange, record) else { return }
+      guard chooses?(exchange) ?? true else { return }
       let keepsTexts = connections.count <= Self.maximumTexts
       let status = statuses[exchange.status]
       let isLogged = log(.message) { otlp, now in
@@ -162,18 +163,17 @@ extension ECSSink {
     output.written += 1
   }
 
-  private func isWorthADocument(_ exchange: Exchange) -> Bool {
-    guard options.messageLog == .errors else { return true }
-    return exchange.fate != .acked && exchange.fate != .unacknowledged || exchange.flags.contains(.late)
+  /// Whether the log takes a message, now that its fate is known. One that a sample leaves out is counted.
+  private func isWorthADocument(_ exchange: Exchange, _ record: ConnectionBook.Record) -> Bool {
+    let log = options.messageLog
+    guard log.takesByOutcome, !log.takes(exchange), !log.takesSession(SessionSample.hash(record)) else { return true }
+    if log.sampledPart != nil { output.sampledOut += 1 }
+    return false
   }
 
-  /// Whether messages of the connection's session belong to the log.
+  /// Whether messages of the connection's session may belong to the log.
   private func isInLog(_ record: ConnectionBook.Record) -> Bool {
-    switch options.messageLog {
-    case .off: false
-    case .errors, .all: true
-    case .sample(let n): SessionSample.hash(record) % UInt64(n) == 0
-    }
+    options.messageLog.takesByOutcome || options.messageLog.takesSession(SessionSample.hash(record))
   }
 
   @inline(never)

@@ -158,7 +158,8 @@ extension ECSWriter {
     }
     pen.literal(",\"body_bytes\":")
     pen.number(UInt64(exchange.bodyCount))
-    pen.piece(sampled)
+    // What is there because of its outcome stands for itself alone.
+    if !options.messageLog.takes(exchange) { pen.piece(sampled) }
     pen.piece(form.pointee.version)
     if let facts {
       pen.literal(",\"bytes\":")

@@ -138,10 +138,10 @@ final class ECSWriter {
     fateMembers = ["client_to_server", "server_to_client"].flatMap { way in
       Fate.allCases.map { Piece(",\"direction\":\"\(way)\",\"fate\":\"\($0.name)\"") }
     }
-    if case .sample(let n) = options.messageLog {
+    if let part = options.messageLog.sampledPart {
       var text = JSONLines()
       text.resume()
-      text.decimal("sampled", 1 / Double(n))
+      text.decimal("sampled", part)
       sampled = Piece(text.writer.text)
     } else {
       sampled = Piece("")

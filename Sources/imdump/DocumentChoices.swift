@@ -25,7 +25,7 @@ struct DocumentChoices: OptionGroup {
     [
       .value(
         "--message-log <which>", \.documents.messageLog,
-        "Which messages get a document or a log record: off, errors, sample=1/N or all; off by default, errors with otlp."
+        "Which messages get a document or a log record: off, all, or errors, slow=500ms and sample=1/N joined by +; off by default, errors with otlp."
       ),
       .list(
         "--log-field <name>", \.documents.fields,
@@ -181,12 +181,12 @@ struct DocumentChoices: OptionGroup {
 }
 
 extension MessageLog: OptionValue {
-  /// Reads `off`, `errors`, `sample=1/N` or `all`.
+  /// Reads `off`, `all`, or others joined by `+`.
   package init?(word: String) { self.init(word) }
   /// It is no default of anything.
   package var word: String? { nil }
   /// The forms.
-  package static var wanted: String { "off, errors, sample=1/N or all" }
+  package static var wanted: String { "off, all, or errors, slow=500ms and sample=1/N joined by +" }
 }
 
 extension LogFormat: OptionValue {}

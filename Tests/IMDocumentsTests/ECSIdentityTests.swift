@@ -93,7 +93,13 @@ struct ECSIdentityTests {
     #expect(MessageLog("all") == .all)
     #expect(MessageLog("sample=1/16") == .sample(16))
     #expect(MessageLog("sample=1/1") == .all)
-    for wrong in ["", "sample", "sample=1/0", "sample=1/-1", "sample=2/3", "ALL"] { #expect(MessageLog(wrong) == nil) }
+    #expect(MessageLog("errors+sample=1/100") == MessageLog("sample=1/100+errors"))
+    #expect(MessageLog("slow=2s") == MessageLog("slow=2000ms") && MessageLog("slow=2s") != MessageLog("slow=3s"))
+    for wrong in [
+      "", "sample", "sample=1/0", "sample=1/-1", "sample=2/3", "ALL", "errors+", "errors+errors", "errors+all",
+      "off+errors", "slow",
+      "slow=", "slow=0ms", "slow=-1s", "slow=+1s", "slow=1h", "slow=99999999s", "slow=1s+slow=2s",
+    ] { #expect(MessageLog(wrong) == nil, "\(wrong)") }
   }
 
   @Test("long texts are cut at the end of a character")

@@ -47,6 +47,31 @@ import Testing
     }
   }
 
+  /// The documents that a choice takes are those of all messages whose outcome it names, and those of its sessions.
+  @Test(arguments: ["errors", "slow=300ms", "errors+slow=300ms", "errors+slow=1s+sample=1/2"])
+  func theMessageLogTakesWhatItNames(_ choice: String) throws {
+    // Ids hold the run's, which depends on the options.
+    func messages(_ which: String) throws -> [String] {
+      try Command.run(Self.options.map { $0 == "all" ? which : $0 }).output.split(separator: "\n")
+        .filter { $0.contains("\"dataset\":\"imdump.message\"") }
+        .map { String($0).replacing(/[0-9A-Z]{26}/, with: "run").replacing(",\"sampled\":0.5", with: "") }
+    }
+    let all = try messages("all"), taken = Set(try messages(choice))
+    #expect(!taken.isEmpty && taken.count < all.count)
+    let slow = choice.contains("slow=1s") ? 1_000.0 : choice.contains("slow") ? 300 : .infinity
+    for line in all {
+      let fate = line.firstMatch(of: /"fate":"([a-z_]+)"/).map { String($0.1) }
+      let roundTrip = line.firstMatch(of: /"rtt_ms":([0-9.]+)/).flatMap { Double($0.1) } ?? 0
+      let isNamed = choice.contains("errors") && fate != "acked" && fate != "unacknowledged" || roundTrip >= slow
+      if isNamed || !choice.contains("sample") { #expect(taken.contains(line) == isNamed, "\(line.prefix(400))") }
+    }
+    // Whoever adds documents up needs to know what each stands for: only those of the sample stand for others.
+    let sampled = try Command.run(Self.options.map { $0 == "all" ? choice : $0 }).output.split(separator: "\n")
+      .filter { $0.contains("\"sampled\":0.5") }
+    #expect(sampled.isEmpty != choice.contains("sample"))
+    #expect(sampled.allSatisfy { $0.contains("\"fate\":\"acked\"") })
+  }
+
   /// All files together stay below the limit; what is there are the last documents of each dataset.
   @Test func allFilesTogether() throws {
     let (files, result) = try Self.files(Self.options + ["--log-size", "3k", "--log-total", "60k"])

@@ -47,7 +47,9 @@ extension OTLPWriter {
         out.attribute("imdump.msg.rtt_ms", thousandths: roundTrip)
       }
       out.attribute("imdump.msg.body_bytes", number: UInt64(exchange.bodyCount))
-      if case .sample(let n) = ecs.options.messageLog { out.attribute("imdump.msg.sampled", decimal: 1 / Double(n)) }
+      if let part = ecs.options.messageLog.sampledPart, !ecs.options.messageLog.takes(exchange) {
+        out.attribute("imdump.msg.sampled", decimal: part)
+      }
       if let facts { wire(facts, ecs.profile(exchange.plan), &out) }
       out.literal("],\"traceId\":\"")
       trace(exchange, texts, &out)
