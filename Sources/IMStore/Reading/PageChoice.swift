@@ -6,6 +6,8 @@ package struct PageChoice: Equatable, Sendable {
   package var session: Int64?
   /// Those of this connection.
   package var connection: Int64?
+  /// Those of this type, by its number in the store.
+  package var type: Int64?
   /// Those that have one of these problems; empty for all.
   package var problems: ProblemKinds
   /// Those whose first copy came in this time; `nil` for all.
@@ -13,12 +15,14 @@ package struct PageChoice: Equatable, Sendable {
   /// Numbers outside of which no message of `times` is; `nil` where that is not known.
   var ids: ClosedRange<Int64>?
 
-  /// Messages of a session or a connection that have one of `problems`.
+  /// Messages of a session, a connection or a type that have one of `problems`.
   package init(
-    session: Int64? = nil, connection: Int64? = nil, problems: ProblemKinds = [], times: Range<Timestamp>? = nil
+    session: Int64? = nil, connection: Int64? = nil, type: Int64? = nil, problems: ProblemKinds = [],
+    times: Range<Timestamp>? = nil
   ) {
     self.session = session
     self.connection = connection
+    self.type = type
     self.problems = problems
     self.times = times
   }
@@ -27,7 +31,8 @@ package struct PageChoice: Equatable, Sendable {
   var conditions: String {
     var place = 2
     var text = ""
-    for (value, condition) in [(session, "session ="), (connection, "connection =")] where value != nil {
+    for (value, condition) in [(session, "session ="), (connection, "connection ="), (type, "type =")]
+    where value != nil {
       place += 1
       text += " AND \(condition) ?\(place)"
     }
@@ -47,7 +52,7 @@ package struct PageChoice: Equatable, Sendable {
   /// What the conditions compare with.
   var parameters: [Int64] {
     [
-      session, connection, problems == [] ? nil : problems.rawValue, times?.lowerBound.microseconds,
+      session, connection, type, problems == [] ? nil : problems.rawValue, times?.lowerBound.microseconds,
       times?.upperBound.microseconds, ids?.lowerBound, ids?.upperBound,
     ].compactMap { $0 }
   }

@@ -57,23 +57,47 @@ extension StoreReader {
   /// Problems by kind and cause, in the order of the kinds' numbers: those of a time, or all.
   package func problemCounts(_ times: Range<Timestamp>? = nil) throws(StoreError) -> [StoredProblemCount] {
     var statement = try database.prepare(
-      """
-      SELECT k.name, k.bit, cause.name, count(*), min(p.time_us)
-      FROM problem AS p JOIN problem_kind AS k ON k.id = p.kind LEFT JOIN cause ON cause.id = p.cause
-      WHERE p.time_us >= ?1 AND p.time_us < ?2 GROUP BY p.kind, p.cause ORDER BY p.kind, p.cause
-      """, "count problems")
+      "SELECT kind, cause, time_us FROM problem WHERE time_us >= ?1 AND time_us < ?2", "count problems")
     statement.bind(1, times?.lowerBound.microseconds ?? .min)
     statement.bind(2, times?.upperBound.microseconds ?? .max)
-    var counts: [StoredProblemCount] = []
+    // Counted here: SQLite would sort all of them.
+    var groups: [ProblemGroup: (count: Int64, first: Int64)] = [:]
     while try statement.step() {
       let row = statement.row
+      let group = ProblemGroup(kind: row.number(0) ?? 0, cause: row.number(1))
+      let time = row.microseconds(2) ?? 0
+      guard let known = groups.index(forKey: group) else {
+        if groups.count < Self.problemGroupLimit { groups[group] = (1, time) }
+        continue
+      }
+      groups.values[known].count &+= 1
+      groups.values[known].first = min(groups.values[known].first, time)
+    }
+    var counts: [StoredProblemCount] = []
+    let ordered = groups.sorted { ($0.key.kind, $0.key.cause ?? .min) < ($1.key.kind, $1.key.cause ?? .min) }
+    for (group, found) in ordered {
+      let kind = try withStatement("SELECT name, bit FROM problem_kind WHERE id = ?1", group.kind) {
+        (name: $0.text(0) ?? "", bit: $0.number(1))
+      }
+      let cause = try group.cause.flatMap { (id) throws(StoreError) -> String? in
+        try withStatement("SELECT name FROM cause WHERE id = ?1", id) { $0.text(0) } ?? nil
+      }
+      guard let kind else { continue }
       counts.append(
         StoredProblemCount(
-          kind: row.text(0) ?? "", bit: row.number(1), cause: row.text(2), count: row.counted(3) ?? 0,
-          first: Timestamp(microseconds: row.microseconds(4) ?? 0)))
+          kind: kind.name, bit: kind.bit, cause: cause, count: found.count, first: Timestamp(microseconds: found.first))
+      )
     }
     return counts
   }
+
+  /// What problems are counted by.
+  private struct ProblemGroup: Hashable {
+    let kind: Int64, cause: Int64?
+  }
+
+  /// Kinds with causes that are counted, at most: what a store says may be anything.
+  private static var problemGroupLimit: Int { 1_024 }
 
   /// The paths of the captures that the store was made of, as they were named.
   package func captures() throws(StoreError) -> [String] {

@@ -38,8 +38,8 @@ extension Connection {
     let attempt = "open the store"
     try run("PRAGMA cell_size_check = 1", attempt)
     try StoreFormat.check(self)
-    if mode == .reading { try run("PRAGMA query_only = 1", attempt) }
-    if permission == .asking { try run("PRAGMA temp_store = MEMORY", attempt) }
+    // Temporary files could not be opened in the sandbox.
+    if mode == .reading { try run("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY", attempt) }
     // FTS5 declares its table when it is used first, which the rules would take for a change.
     _ = try prepare("SELECT rowid FROM message_search", attempt)
     allow(permission)
