@@ -10,6 +10,14 @@ extension Browser {
       source.isStore
         ? query("SELECT * FROM sessions\(sessionConditions) ORDER BY \(Self.order(sessionSignal.value.order))")
         : command("messages", ["--by", "session"] + timeFilter)
+    case .connections:
+      source.isStore
+        ? query(
+          "SELECT * FROM connection\(connectionConditions) ORDER BY \(StoredConnection.worstFirst) LIMIT \(ConnectionsRequest.limit)"
+        )
+        : command("streams", ["--sort", "problems"] + connectionFilter)
+    // SQL has no percentiles.
+    case .types: command("messages", ["--by", "type"] + timeFilter)
     case .problems:
       source.isStore
         ? query("SELECT kind, cause, count(*) FROM problems\(sqlTimes.map { " WHERE " + $0 } ?? "") GROUP BY 1, 2")
@@ -94,6 +102,7 @@ extension Browser {
   private static func order(_ order: SessionOrder) -> String {
     let key =
       switch order.sort {
+      case .problems: worstFirst(isReversed: order.isReversed)
       case .number: "id"
       case .name: "name"
       case .messages: "messages"
@@ -102,13 +111,46 @@ extension Browser {
       case .lost: "unanswered + damaged\(order.isReversed ? "" : " DESC"), rejected"
       case .last: "last_us"
       }
+    if order.sort == .problems { return key }
     let isDescending = (order.sort != .number && order.sort != .name) != order.isReversed
     return key + (isDescending ? " DESC" : "")
+  }
+
+  private static func worstFirst(isReversed: Bool) -> String {
+    let counts = ["unanswered + damaged", "rejected", "retries", "heartbeats_lost", "messages"]
+    return (counts.map { $0 + (isReversed ? "" : " DESC") } + ["id" + (isReversed ? " DESC" : "")]).joined(
+      separator: ", ")
+  }
+
+  /// The connections of the list, for a command that reads captures, which has other filters: by their numbers where there are few.
+  private var connectionFilter: [String] {
+    let wanted = connections.signal.value
+    guard !wanted.filter.isEmpty || wanted.times != nil, connections.rows.items.count <= 200 else {
+      return ["-Y", "profile"]
+    }
+    let numbers = connections.rows.items.map { "\($0.id)" }.sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
+    return ["-Y", "conn in {" + numbers.joined(separator: ", ") + "}"]
+  }
+
+  /// Connections that lasted into the time and have the words of the filter, in SQL.
+  private var connectionConditions: String {
+    var conditions: [String] = []
+    if let times {
+      conditions.append(
+        "first_us < \(times.upperBound.microseconds) AND last_us >= \(times.lowerBound.microseconds)")
+    }
+    for word in connections.signal.value.words {
+      conditions.append("instr(\(StoredConnection.searchedText), \(Self.literal(word))) > 0")
+    }
+    return conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
   }
 
   private var messageQuery: String {
     var conditions: [String] = []
     if let session { conditions.append("message.session = \(session.id)") }
+    let page = messages.choice.page
+    if let connection = page.connection { conditions.append("message.connection = \(connection)") }
+    if let type = page.type { conditions.append("message.type = \(type)") }
     let problems = messages.choice.page.problems
     if problems != [] { conditions.append("message.problems & \(problems.rawValue) <> 0") }
     if let times {
@@ -134,6 +176,8 @@ extension Browser {
         session.connections == 1 || session.name == nil
           ? "conn == \(session.connection)" : "session == \(Self.quoted(session.name ?? ""))")
     }
+    if let connection = messages.choice.page.connection { conditions.append("conn == \(connection)") }
+    if let type { conditions.append("type == \(Self.quoted(type.name))") }
     let problems = messages.choice.page.problems
     let kinds = ProblemNames.all.indices.filter { !problems.isDisjoint(with: ProblemNames.kind($0)) }
     let filters = kinds.map { Self.problemFilters[$0] }

@@ -62,6 +62,8 @@ extension Browser {
     case .sessions: showSessions()
     case .messages: showAllMessages()
     case .problems: showProblems()
+    case .connections: show(.connections)
+    case .types: show(.types)
     case .ladder: try ladder(rest)
     case .filter: try filter(rest, at: now)
     case .time: try time(rest, at: now)
@@ -84,7 +86,7 @@ extension Browser {
 
   private mutating func ladder(_ rest: String) throws(CommandTable.Mistake) {
     if rest.isEmpty {
-      guard screen == .sessions || screen == .messages else {
+      guard screen == .sessions || screen == .messages || screen == .connections else {
         throw CommandTable.Mistake(text: "a ladder is that of a session or a message: :ladder CONN for a connection's")
       }
       return openLadder()
@@ -107,8 +109,9 @@ extension Browser {
       }
       filterSignal.change(at: now) { $0 = rest }
       applyFilterNow()
-    case .problems, .frame, .ladder:
-      throw CommandTable.Mistake(text: "sessions and messages are filtered; here is neither list")
+    case .connections: connections.signal.change(at: now) { $0.filter = rest }
+    case .problems, .types, .frame, .ladder:
+      throw CommandTable.Mistake(text: "sessions, connections and messages are filtered; here is none of these lists")
     }
   }
 
@@ -150,8 +153,13 @@ extension Browser {
         sessions.select(found)
       case .messages: messages.jump(to: number)
       case .ladder: ladder.jump(to: number)
-      case .problems, .frame:
-        throw CommandTable.Mistake(text: "sessions and messages have numbers; here is neither list")
+      case .connections:
+        guard let found = connections.rows.items.firstIndex(where: { $0.id == number }) else {
+          throw CommandTable.Mistake(text: "no connection #\(number) is listed")
+        }
+        connections.rows.select(found)
+      case .problems, .types, .frame:
+        throw CommandTable.Mistake(text: "sessions, connections and messages have numbers; here is none of these lists")
       }
       return
     }

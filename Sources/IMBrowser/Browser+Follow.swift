@@ -20,6 +20,7 @@ extension Browser {
   mutating func watchCommit(_ number: Int, at now: Duration) {
     sessionSignal.change(at: now) { $0.commit = number }
     stripSignal.change(at: now) { $0.commit = number }
+    commitLists(number, at: now)
     watch.signal.change(at: now) { $0 = number }
   }
 
@@ -40,7 +41,7 @@ extension Browser {
       countNews()
     case .problems: if !watch.isCountingProblems { problemsAwaited = false }
     case .ladder: ladder.refresh()
-    case .sessions, .frame: break
+    case .sessions, .connections, .types, .frame: break
     }
   }
 

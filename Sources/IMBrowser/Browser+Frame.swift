@@ -8,7 +8,7 @@ extension Browser {
   private static let bytesWidth = 6 + 3 * FrameModel.rowCount + 1 + FrameModel.rowCount
 
   mutating func putFrame(_ grid: inout Grid) {
-    listTop = Self.stripRow + 2
+    listTop = headingRow + 1
     if let message = framed {
       grid.put(
         " message \(message.id)  \(message.type)  \(MessageItem.clock(message.time, zone))", row: listTop - 1,

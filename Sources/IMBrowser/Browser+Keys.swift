@@ -23,22 +23,20 @@ extension Browser {
       if saving.takesKeys { return typeSaving(key) }
       if input != nil { return inputPurpose == .command ? typeCommand(key, at: now) : type(key, at: now) }
       if overlay != nil { return overlay(key) }
+      if let pressedPrefix {
+        self.pressedPrefix = nil
+        if let action = keys.action(key, after: pressedPrefix) { perform(action, at: now) }
+        return
+      }
       if takesForTimes(key, at: now) { return }
+      if keys.isPrefix(key) { return pressedPrefix = key }
       guard let action = keys.action(key) else { return }
       perform(action, at: now)
     }
   }
 
   /// The keys of the screen.
-  var keys: KeyMap {
-    switch screen {
-    case .sessions: .sessions
-    case .messages: .messages
-    case .problems: .problems
-    case .frame: .frame
-    case .ladder: .ladder
-    }
-  }
+  var keys: KeyMap { .of(screen) }
 
   private mutating func overlay(_ key: Key) {
     guard case .help(let lines) = overlay else {
@@ -63,7 +61,12 @@ extension Browser {
       cursorMoved()
       moveRows(mouse.action == .wheelUp ? -3 : 3)
     case .press(0):
-      guard overlay == nil, input == nil, !saving.takesKeys, mouse.row >= listTop else { return }
+      guard overlay == nil, input == nil, !saving.takesKeys else { return }
+      if mouse.row == tabRow {
+        if let tab = tab(atColumn: mouse.column) { perform(.tab(tab), at: now) }
+        return
+      }
+      guard mouse.row >= listTop else { return }
       cursorMoved()
       let row = mouse.row - listTop
       switch screen {
@@ -72,6 +75,12 @@ extension Browser {
         let isSecond = sessions.index == sessions.top + row
         sessions.select(sessions.top + row)
         if isSecond { perform(.open, at: now) }
+      case .connections:
+        guard connections.rows.visible.contains(connections.rows.top + row) else { return }
+        connections.rows.select(connections.rows.top + row)
+      case .types:
+        guard types.rows.visible.contains(types.rows.top + row) else { return }
+        types.rows.select(types.rows.top + row)
       case .messages: if row < messages.height { messages.select(screenRow: row) }
       case .frame: frame?.click(row: row, column: mouse.column)
       case .problems:
@@ -90,6 +99,8 @@ extension Browser {
     case .sessions: sessions.move(count)
     case .messages: messages.move(count)
     case .problems: problems.move(count)
+    case .connections: connections.rows.move(count)
+    case .types: types.rows.move(count)
     case .frame: frame?.move(count)
     case .ladder: ladder.list.move(count)
     }
@@ -111,6 +122,8 @@ extension Browser {
     case .sessions: max(1, sessions.height - 1)
     case .messages: max(1, messages.height - 1)
     case .problems: max(1, problems.height - 1)
+    case .connections: max(1, connections.rows.height - 1)
+    case .types: max(1, types.rows.height - 1)
     case .frame: max(1, (frame?.height ?? 1) - 1)
     case .ladder: max(1, ladder.list.height - 1)
     }
@@ -138,7 +151,7 @@ extension Browser {
     case .otherPane: frame?.isInBytes.toggle()
     case .back: back(at: now)
     case .filter:
-      inputBefore = screen == .messages ? messages.choice.filter : sessionSignal.value.order.filter
+      inputBefore = listFilter
       input = TextInput(inputBefore)
       inputPurpose = .filter
     case .sort: changeOrder(at: now) { $0.sort = Self.next($0.sort) }
@@ -146,12 +159,13 @@ extension Browser {
     case .pin: pinSelected(at: now)
     case .allMessages: showAllMessages()
     case .problems: showProblems()
+    case .tab(let tab): show(tab)
     case .ladder: openLadder()
     case .brush(let cells): moveBrush(cells)
     case .widenBrush(let cells): widenBrush(cells)
     case .graph:
       graph = graph.next
-      note = "figures over time: \(graph.rawValue)"
+      note = "metrics over time: \(graph.rawValue)"
     case .typeCommand: beginCommand()
     case .unfold: unfold()
     case .wrap: toggleWrap()
@@ -188,7 +202,7 @@ extension Browser {
   mutating func showSessions() { screen = .sessions }
 
   /// Shows messages of all sessions.
-  mutating func showAllMessages() { show(PageRequest.Choice(PageChoice(times: times)), of: nil) }
+  mutating func showAllMessages() { show(PageRequest.Choice(PageChoice(times: times))) }
 
   /// Shows problems by kind and cause.
   mutating func showProblems() {
@@ -216,7 +230,15 @@ extension Browser {
         note = "\(row.kind) concerns a stream and no message"
         return
       }
-      show(PageRequest.Choice(PageChoice(problems: ProblemKinds(rawValue: bit), times: times)), of: nil)
+      show(PageRequest.Choice(PageChoice(problems: ProblemKinds(rawValue: bit), times: times)))
+    case .connections:
+      guard let row = connections.rows.selected else { return }
+      show(PageRequest.Choice(PageChoice(connection: row.id, times: times)))
+      connection = row
+    case .types:
+      guard let row = types.rows.selected else { return }
+      show(PageRequest.Choice(PageChoice(type: row.id, times: times)))
+      type = row
     case .messages: if let message = messages.selected?.message { openFrame(message) }
     case .ladder:
       guard let item = ladder.list.selected else { return }
@@ -258,10 +280,11 @@ extension Browser {
     }
   }
 
-  private mutating func show(_ choice: PageRequest.Choice, of session: StoredSession?) {
-    if screen == .sessions || screen == .problems { messagesCameFrom = screen }
+  private mutating func show(_ choice: PageRequest.Choice, of session: StoredSession? = nil) {
+    if screen != .messages, screen != .frame, screen != .ladder { messagesCameFrom = screen }
     screen = .messages
     self.session = session
+    (connection, type) = (nil, nil)
     messages = messages.emptied()
     filterSignal = CombinedSignal("", quiet: .milliseconds(60), patience: .milliseconds(250))
     filterError = nil
@@ -274,7 +297,9 @@ extension Browser {
     case .sessions:
       guard sessionSignal.value.order.filter.isEmpty else { return changeOrder(at: now) { $0.filter = "" } }
       setTimes(nil, at: now)
-    case .problems, .ladder:
+    case .connections where !connections.signal.value.filter.isEmpty:
+      connections.signal.change(at: now) { $0.filter = "" }
+    case .problems, .connections, .types, .ladder:
       guard !limitsTimes else { return setTimes(nil, at: now) }
       screen = screen == .ladder ? ladderCameFrom : .sessions
     case .frame:
@@ -304,6 +329,15 @@ extension Browser {
     outbox.append(.problem(request))
   }
 
+  /// The filter of the list on the screen.
+  var listFilter: String {
+    switch screen {
+    case .messages: messages.choice.filter
+    case .connections: connections.signal.value.filter
+    case .problems, .sessions, .types, .frame, .ladder: sessionSignal.value.order.filter
+    }
+  }
+
   // MARK: Typing
 
   private mutating func type(_ key: Key, at now: Duration) {
@@ -325,6 +359,7 @@ extension Browser {
 
   private mutating func inputChanged(at now: Duration) {
     guard let text = input?.text else { return }
+    if screen == .connections { return connections.signal.change(at: now) { $0.filter = text } }
     guard screen == .messages else { return changeOrder(at: now) { $0.filter = text } }
     filterError = nil
     if !text.allSatisfy({ $0 == " " }) {

@@ -17,7 +17,10 @@ extension Browser {
     case .messages:
       guard let message = messages.selected?.message else { return }
       showLadder(PageChoice(connection: message.connection, times: times), of: nil, at: .around(message.id))
-    case .problems, .frame, .ladder: break
+    case .connections:
+      guard let connection = connections.rows.selected else { return }
+      showLadder(PageChoice(connection: connection.id, times: times), of: nil, at: .after(0))
+    case .problems, .types, .frame, .ladder: break
     }
   }
 
@@ -30,7 +33,7 @@ extension Browser {
   }
 
   mutating func putLadder(_ grid: inout Grid) {
-    listTop = Self.stripRow + 3
+    listTop = headingRow + 2
     putLadderHeading(&grid)
     ladder.list.resize(grid.height - listTop - 2)
     let time = grid.width >= 60 ? Self.timeWidth : 0
@@ -46,7 +49,7 @@ extension Browser {
   }
 
   private func putLadderHeading(_ grid: inout Grid) {
-    let row = Self.stripRow + 1
+    let row = headingRow
     var text = " connection #\(ladder.choice.connection ?? 0)"
     if let ladderSession { text = " session \(ladderSession.name ?? "#\(ladderSession.id)")" }
     let at = grid.put(text, row: row, column: 0, limit: grid.width / 2, style: Style(.name, .bold))

@@ -5,7 +5,7 @@ import IMWire
 /// The screen of messages: the list, and what is known of the selected one.
 extension Browser {
   mutating func putMessages(_ grid: inout Grid) {
-    listTop = Self.stripRow + 2
+    listTop = headingRow + 1
     putHeading(&grid)
     let room = grid.height - listTop - 2
     // Beside the list where there is room for both, beneath it where there are rows enough.
@@ -13,7 +13,7 @@ extension Browser {
     let detailRows = isBeside ? 0 : grid.height >= 20 ? max(8, room / 3) : 0
     let width = isBeside ? grid.width - 56 : grid.width
     messages.resize(room - detailRows)
-    let layout = RowLayout(width: width, showsClient: session == nil, wraps: wrapsText)
+    let layout = RowLayout(width: width, showsClient: session == nil && connection == nil, wraps: wrapsText)
     messages.use(layout)
     rowBook.use(layout, version: messages.rows.version)
     for i in 0..<messages.height {
@@ -52,6 +52,13 @@ extension Browser {
       }
       let ends = "   \(session.client) ⇄ \(session.server)"
       if at + cells(ends) < grid.width { at += grid.put(ends, row: listTop - 1, column: at) }
+    } else if let connection {
+      at += grid.put(
+        "messages of connection #\(connection.id)   \(connection.client) ⇄ \(connection.server)", row: listTop - 1,
+        column: at)
+    } else if let type {
+      at += grid.put("messages of the type ", row: listTop - 1, column: at)
+      at += grid.put(type.name, row: listTop - 1, column: at, limit: grid.width / 2, style: Style(.name, .bold))
     } else if let name = problemName {
       at += grid.put("messages of all sessions: \(name)", row: listTop - 1, column: at)
     } else {
@@ -88,7 +95,8 @@ extension Browser {
       grid.put(fitted: value, row: row, column: at + 14, width: max(0, columnWidth - 15))
     }
     if let text {
-      let row = top + min(rows, (others.count + columns - 1) / columns)
+      // The first column is the longest.
+      let row = top + min(rows, others.count)
       grid.put("text", row: row, column: left, style: Style(.faint))
       grid.put(
         fitted: "“\(text.value)”", row: row, column: left + 14, width: max(0, width - 14), style: Style(.plain, .bold))

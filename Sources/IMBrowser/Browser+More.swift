@@ -13,7 +13,10 @@ enum InputPurpose: Equatable, Sendable {
 extension Browser {
   /// Whoever writes the store has written more.
   mutating func commitMore(_ number: Int, isLast: Bool, at now: Duration) {
-    if number <= 16 || number % 8 == 0 || isLast { stripSignal.change(at: now) { $0.commit = number } }
+    if number <= 16 || number % 8 == 0 || isLast {
+      stripSignal.change(at: now) { $0.commit = number }
+      commitLists(number, at: now)
+    }
     if isLast, ladder.isBegun {
       ladder.restart(at: ladder.list.selected.map { .around($0.message.id) } ?? .after(0))
     } else {
@@ -28,11 +31,13 @@ extension Browser {
       outbox.append(.strip(request))
     }
     if screen == .ladder, let request = ladder.nextRequest() { outbox.append(.ladder(request)) }
+    takeListRequests(at: now)
   }
 
   /// Since when the list on the screen is not the one that is wanted; `nil` while it is.
   var busySince: Duration? {
-    screen == .sessions
+    if screen == .connections { return connections.busySince }
+    return screen == .sessions
       // What the store brings by itself nobody waits for.
       ? sessionSignal.value.order == sessionsShown?.order || sessionsShown == nil
         ? nil : sessionSignal.waitsSince ?? sessionsAskedAt

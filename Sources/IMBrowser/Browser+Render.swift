@@ -15,12 +15,14 @@ extension Browser {
       grid.put("imdump: at least \(Self.leastWidth)x\(Self.leastHeight)", row: 0, column: 0)
       return grid
     }
-    putTitle(&grid)
-    putStrip(&grid)
+    putHeader(&grid)
+    preview.height = 0
     switch screen {
-    case .sessions: putSessions(&grid)
-    case .messages: putMessages(&grid)
     case .problems: putProblems(&grid)
+    case .sessions: putSessions(&grid)
+    case .connections: putConnections(&grid)
+    case .messages: putMessages(&grid)
+    case .types: putTypes(&grid)
     case .frame: putFrame(&grid)
     case .ladder: putLadder(&grid)
     }
@@ -31,35 +33,6 @@ extension Browser {
   }
 
   // MARK: Frame
-
-  private func putTitle(_ grid: inout Grid) {
-    var at = grid.put(" imdump  ", row: 0, column: 0, style: Style(.plain, .bold))
-    at += grid.put(source.title + "  ", row: 0, column: at, limit: max(8, grid.width / 3))
-    func number(_ count: Int64) -> String { grouped(UInt64(max(0, count))) }
-    var parts = [
-      "\(grouped(UInt64(totals.sessions))) \(totals.sessions == 1 ? "session" : "sessions")",
-      "\(number(totals.messages)) \(totals.messages == 1 ? "message" : "messages")", "\(number(totals.lost)) lost",
-    ]
-    if totals.rejected > 0 { parts.append("\(number(totals.rejected)) refused") }
-    if totals.heartbeats > 0 {
-      parts.append(
-        "\(number(totals.lostHeartbeats)) of \(number(totals.heartbeats)) \(grid.width < 100 ? "hb" : "heartbeats") lost"
-      )
-    }
-    // While the store is written, its sums are behind its rows.
-    if totals.sessions == 0, sessionsShown == nil || progress.isLoading { parts = [] }
-    at += grid.put(parts.joined(separator: "  "), row: 0, column: at)
-    grid.restyle(row: 0, columns: 0..<grid.width) { $0.with(.reverse) }
-    let state =
-      progress.error != nil
-      ? "✗ damaged"
-      : progress.isLive
-        ? liveText(width: grid.width) : progress.isLoading ? "● \(progress.percent.map { "\($0) %" } ?? "reading")" : ""
-    let text = " " + state + " "
-    if !state.isEmpty {
-      grid.put(text, row: 0, column: max(0, grid.width - cells(text)), style: Style(.warning, [.reverse, .bold]))
-    }
-  }
 
   private func putKeys(_ grid: inout Grid) {
     var at = 0
@@ -109,6 +82,11 @@ extension Browser {
       if place > at + used + 1 { grid.put(state, row: row, column: place, style: Style(.faint)) }
       return
     }
+    if pressedPrefix != nil {
+      let kinds = ProblemNames.all.enumerated().map { "\($0 + 1) \($1)" }.joined(separator: "  ")
+      grid.put(fitted: " the next: \(kinds)", row: row, column: 0, width: grid.width, style: Style(.name))
+      return
+    }
     if let note {
       grid.put(fitted: " " + note, row: row, column: 0, width: grid.width, style: Style(.warning))
       return
@@ -127,6 +105,7 @@ extension Browser {
   private var inputState: String {
     if inputPurpose == .command { return "" }
     if saysBusy { return "looking…" }
+    if screen == .connections { return connectionsShown }
     guard screen == .messages else {
       return "\(grouped(UInt64(sessions.items.count))) of \(grouped(UInt64(totals.sessions)))"
     }
@@ -156,15 +135,27 @@ extension Browser {
       guard let frame else { return "reading the capture up to the message…" }
       return frame.status
     case .ladder: return problemAwaited != nil ? "looking for the next problem…" : ladderStatus
+    case .connections:
+      if connections.shown == nil { return "opening…" }
+      let filter = listFilter.isEmpty ? "" : "filter: \(listFilter)   "
+      return filter + (saysBusy ? "looking…" : connectionsShown + "   by problems")
+    case .types:
+      guard types.found != nil else { return "counting messages by type…" }
+      let count = types.rows.items.count
+      return "\(grouped(UInt64(count))) \(count == 1 ? "type" : "types")   by problems"
     case .problems: return problems.items.isEmpty ? "no problems" : "\(problems.items.count) kinds and causes"
     }
+  }
+
+  /// How many of the connections are listed.
+  private var connectionsShown: String {
+    "\(grouped(UInt64(connections.rows.items.count))) of \(grouped(UInt64(max(0, totals.connections.all))))"
   }
 
   // MARK: Sessions
 
   private mutating func putSessions(_ grid: inout Grid) {
-    listTop = Self.stripRow + 2
-    sessions.resize(grid.height - listTop - 2)
+    sessions.resize(beginList(&grid))
     let order = sessionSignal.value.order
     let person = names.map { names in { (session: StoredSession) in Self.personName(session, names) } }
     let layout = ColumnLayout(SessionTable.columns(order, zone, person: person), width: grid.width)
@@ -174,6 +165,9 @@ extension Browser {
       if index == sessions.index { select(&grid, row: listTop + i) }
     }
     if totals.sessions == 0, sessionsShown != nil, !progress.isLoading { putUnread(&grid, from: listTop + 1) }
+    if let session = sessions.selected {
+      putPreview(&grid, "session \(session.name ?? "#\(session.id)"): its last problems", none: "no problems")
+    }
   }
 
   /// Why there is nothing to list, as far as there is space.
@@ -195,15 +189,14 @@ extension Browser {
     }
   }
 
-  private func select(_ grid: inout Grid, row: Int) {
+  func select(_ grid: inout Grid, row: Int) {
     grid.restyle(row: row, columns: 0..<grid.width) { $0.with(.reverse) }
   }
 
   // MARK: Problems
 
   private mutating func putProblems(_ grid: inout Grid) {
-    listTop = Self.stripRow + 2
-    problems.resize(grid.height - listTop - 2)
+    problems.resize(beginList(&grid))
     let layout = ColumnLayout<StoredProblemCount>(
       [
         Column(title: "kind", width: 14, isFlexible: true, priority: 0) { ($0.kind, Style(.alarm)) },
@@ -215,6 +208,12 @@ extension Browser {
     for (i, index) in problems.visible.enumerated() {
       layout.put(problems.items[index], &grid, row: listTop + i)
       if index == problems.index { select(&grid, row: listTop + i) }
+    }
+    guard let row = problems.selected else { return }
+    if row.bit == nil {
+      putPreview(&grid, row.kind, none: "it concerns a stream, and no message")
+    } else {
+      putPreview(&grid, "\(row.kind)\(row.cause.map { ", \($0)" } ?? ""): the first ones", none: "no messages")
     }
   }
 

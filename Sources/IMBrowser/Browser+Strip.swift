@@ -5,14 +5,11 @@ import IMWire
 
 /// The line of figures over time that is above every list, and what its brush does.
 extension Browser {
-  /// The row of the screen in which it is.
-  static let stripRow = 1
-
-  mutating func putStrip(_ grid: inout Grid) {
-    let row = Self.stripRow
+  /// Puts small graphs in a row; `setsStep` says that a brush moves by their cells.
+  mutating func putStrip(_ grid: inout Grid, row: Int, setsStep: Bool = true) {
     let series = strip.series
     guard !series.isEmpty else {
-      grid.put(" no figures yet", row: row, column: 0, style: Style(.faint))
+      grid.put(" no metrics yet", row: row, column: 0, style: Style(.faint))
       return
     }
     // The most important graphs that have at least eight cells each.
@@ -22,7 +19,7 @@ extension Browser {
     let count = strip.figures?.periods.count ?? 0
     let room = max(4, (grid.width - labels(shown)) / shown.count)
     let width = max(1, min(room, (count + graph.columns - 1) / graph.columns))
-    strip.step = max(1, count / width)
+    if setsStep { strip.step = max(1, count / width) }
     var at = 0
     for one in shown {
       at += 1 + grid.put(one.name, row: row, column: at + 1, style: Style(.faint))
@@ -54,7 +51,7 @@ extension Browser {
   mutating func moveBrush(_ cells: Int) {
     if strip.brush == nil {
       strip.beginBrush(at: selectedMoment, isForward: cells > 0)
-      if strip.brush == nil { note = "there are no figures over time yet" }
+      if strip.brush == nil { note = "there are no metrics over time yet" }
     } else {
       strip.moveBrush(cells)
     }
@@ -84,6 +81,8 @@ extension Browser {
     case .ladder: ladder.list.selected?.message.time
     case .frame: framed?.time
     case .problems: problems.selected?.first
+    case .connections: connections.rows.selected?.first
+    case .types: nil
     }
   }
 
@@ -97,6 +96,8 @@ extension Browser {
     timesScreen = screen
     sessionSignal.change(at: now) { $0.order.times = range }
     stripSignal.change(at: now) { $0.times = range }
+    connections.signal.change(at: now) { $0.times = range }
+    types.signal.change(at: now) { $0.times = range }
     problemsAwaited = false
     let before = range == nil ? cursorBefore : Cursor(self)
     if range == nil { cursorBefore = nil }
@@ -124,7 +125,7 @@ extension Browser {
     case .sessions: cursorBefore?.session = nil
     case .messages: cursorBefore?.message = nil
     case .ladder: cursorBefore?.ladder = nil
-    case .problems, .frame: break
+    case .problems, .connections, .types, .frame: break
     }
   }
 }

@@ -6,13 +6,17 @@ package import IMWire
 /// formats only the rows that are seen.
 package struct Browser: Sendable {
   /// Which screen is shown.
-  package enum Screen: Sendable {
-    /// The list of sessions.
-    case sessions
-    /// Messages.
-    case messages
+  package enum Screen: CaseIterable, Sendable {
     /// Problems by kind and cause.
     case problems
+    /// The list of sessions.
+    case sessions
+    /// The list of TCP connections.
+    case connections
+    /// Messages.
+    case messages
+    /// Types of messages.
+    case types
     /// The bytes and parts of a message.
     case frame
     /// Who sent what to whom, and what became of it.
@@ -78,6 +82,10 @@ package struct Browser: Sendable {
   package internal(set) var rowBook = RowBook()
   /// The session whose messages are listed; `nil` where it is all or those with a problem.
   var session: StoredSession?
+  /// The connection whose messages are listed, where they are one's.
+  var connection: StoredConnection?
+  /// The type whose messages are listed, where they are one's.
+  var type: StoredTypeCount?
   /// The filter over messages as it is typed, which is handed on when typing rests.
   var filterSignal = CombinedSignal("", quiet: .milliseconds(60), patience: .milliseconds(250))
   /// What is wrong with the filter that is being typed.
@@ -100,6 +108,15 @@ package struct Browser: Sendable {
 
   var problems = SelectableList<StoredProblemCount, String> { $0.kind + "/" + ($0.cause ?? "") }
   var problemsAwaited = false
+
+  /// The list of connections.
+  var connections = ConnectionList()
+  /// The list of types.
+  var types = TypeList()
+  /// Messages of what is selected in a list.
+  var preview = Preview()
+  /// The key that was pressed before the one that is waited for.
+  var pressedPrefix: Key?
 
   /// The message whose bytes are shown; `nil` while they are on their way.
   package internal(set) var frame: FrameModel?
@@ -137,6 +154,12 @@ package struct Browser: Sendable {
   package var isDirty = true
   /// The first row of the list on the screen, as it was painted last: for the mouse.
   var listTop = 0
+  /// The row of the list's heading, as it was painted last.
+  var headingRow = 0
+  /// The row of the tabs, as it was painted last; `nil` where there is no room for them.
+  var tabRow: Int?
+  /// The width for which they were painted.
+  var tabWidth = 0
 
   /// A browser over a source; `zone` says what local time is.
   package init(_ source: BrowsedSource, zone: LocalZone, hasMouse: Bool = true) {
@@ -179,6 +202,9 @@ package struct Browser: Sendable {
       sessionsShown = request
       self.totals = totals
       sessions.replace(rows)
+    case .connections(let request, let rows): connections.accept(request, rows)
+    case .types(let request, let found): types.accept(request, found)
+    case .preview(let page): preview.accept(page)
     case .page(let page):
       guard messages.accept(page) else { return }
       askedAt = nil
@@ -202,7 +228,7 @@ package struct Browser: Sendable {
       details = (id, lines)
     case .captures(let paths): source.captures = paths
     case .problems(let counts):
-      problems.replace(counts)
+      problems.replace(ProblemNames.worstFirst(counts))
       watch.isCountingProblems = false
     case .news(let news): accept(news)
     case .saved(let request, let outcome): accept(request, outcome)
@@ -227,6 +253,9 @@ package struct Browser: Sendable {
   private mutating func fail(_ request: BrowserRequest) {
     switch request {
     case .sessions: (sessionsAwaited, sessionsAskedAt) = (nil, nil)
+    case .connections: connections.awaited = nil
+    case .types: types.awaited = nil
+    case .preview: preview.fail()
     case .page: messages.fail()
     case .rows(let wanted): rowBook.fail(wanted)
     case .problem: problemAwaited = nil
@@ -300,7 +329,7 @@ package struct Browser: Sendable {
   package var deadline: Duration? {
     if screen == .messages, rowBook.isWanting { return .zero }
     return [
-      isReadingSessions ? nil : sessionSignal.deadline, watch.signal.deadline, filterSignal.deadline,
+      isReadingSessions ? nil : sessionSignal.deadline, listDeadline, watch.signal.deadline, filterSignal.deadline,
       isReadingStrip ? nil : stripSignal.deadline, saysBusy ? nil : busySince.map { $0 + Self.busyAfter },
     ]
     .compactMap { $0 }.min()

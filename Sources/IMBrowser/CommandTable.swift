@@ -4,7 +4,8 @@ import IMWire
 struct TypedCommand: Equatable, Sendable {
   /// What it does.
   enum Action: Equatable, Sendable {
-    case sessions, messages, problems, ladder, filter, sort, time, goto, next, previous, graph, wrap, pin, help, command
+    case sessions, connections, messages, types, problems, ladder, filter, sort, time, goto, next, previous, graph,
+      wrap, pin, help, command
     case redraw, quit
   }
 
@@ -32,7 +33,9 @@ enum CommandTable {
   /// The commands, in the order of help.
   static let all: [TypedCommand] = [
     TypedCommand(name: "sessions", action: .sessions, help: "the list of sessions"),
+    TypedCommand(name: "connections", action: .connections, help: "the list of TCP connections"),
     TypedCommand(name: "messages", action: .messages, help: "messages of all sessions"),
+    TypedCommand(name: "types", action: .types, help: "types of messages"),
     TypedCommand(name: "problems", action: .problems, help: "problems by kind and cause"),
     TypedCommand(
       name: "ladder", argument: "[CONN]", action: .ladder, help: "the ladder of what is selected, or of a connection"),
@@ -55,7 +58,7 @@ enum CommandTable {
       help: "the last message with a problem further up"),
     TypedCommand(
       name: "graph", argument: "STYLE", words: GraphStyle.allCases.map(\.rawValue), action: .graph,
-      help: "how figures over time are drawn"),
+      help: "how metrics over time are drawn"),
     TypedCommand(name: "wrap", action: .wrap, help: "wrap the texts of messages, or cut them again"),
     TypedCommand(name: "pin", action: .pin, help: "pin the session, or take the pin out"),
     TypedCommand(name: "command", action: .command, help: "the command that prints what is shown"),

@@ -7,6 +7,7 @@ package enum BrowserAction: Hashable, Sendable {
   case nextProblem, previousProblem, nextOfKind(Int)
   case follow, mark, savePackets, saveRows, saveLadder
   case left, right, otherPane, unfold, wrap
+  case tab(BrowserTab)
   case ladder, graph, typeCommand
   /// Moves the brush by so many cells, or makes it longer by as many.
   case brush(Int), widenBrush(Int)
@@ -35,19 +36,48 @@ package struct KeyMap: Sendable {
     package let help: String
     /// A word for the bottom line; `nil` for keys that have no place there.
     package var word: String?
+    /// The key that is pressed before them; `nil` for none.
+    package var prefix: Key?
+  }
+
+  /// A key, after the one that is pressed before it.
+  private struct Chord: Hashable, Sendable {
+    let prefix: Key?, key: Key
   }
 
   /// The rows, in the order of help.
   package let rows: [Row]
-  private let actions: [Key: BrowserAction]
+  private let actions: [Chord: BrowserAction]
+  private let prefixes: Set<Key>
 
   init(_ rows: [Row]) {
     self.rows = rows
-    actions = Dictionary(rows.flatMap { row in row.keys.map { ($0, row.action) } }) { first, _ in first }
+    actions = Dictionary(
+      rows.flatMap { row in row.keys.map { (Chord(prefix: row.prefix, key: $0), row.action) } }
+    ) { first, _ in first }
+    prefixes = Set(rows.compactMap(\.prefix))
   }
 
-  /// What a key does; `nil` for nothing.
-  package func action(_ key: Key) -> BrowserAction? { actions[key] }
+  /// What a key does, after another one where that is a prefix; `nil` for nothing.
+  package func action(_ key: Key, after prefix: Key? = nil) -> BrowserAction? {
+    actions[Chord(prefix: prefix, key: key)]
+  }
+
+  /// Whether a key waits for another one.
+  package func isPrefix(_ key: Key) -> Bool { prefixes.contains(key) }
+
+  /// The keymap of a screen.
+  package static func of(_ screen: Browser.Screen) -> KeyMap {
+    switch screen {
+    case .problems: .problems
+    case .sessions: .sessions
+    case .connections: .connections
+    case .messages: .messages
+    case .types: .types
+    case .ladder: .ladder
+    case .frame: .frame
+    }
+  }
 
   /// The same where Space selects rows.
   private static let movingAmongMarks = moving.map { row in
@@ -65,24 +95,34 @@ package struct KeyMap: Sendable {
     Row(keys: [Key(.end), Key("G")], label: "End G", action: .end, help: "the last row"),
   ]
 
-  private static let general: [Row] = [
-    Row(
-      keys: [Key("[")], label: "[", action: .brush(-1), help: "a brush over the figures over time; move it to the left"),
-    Row(
-      keys: [Key("]")], label: "]", action: .brush(1), help: "the same, to the right; Enter: only this time, Esc: none"),
-    Row(keys: [Key("{")], label: "{", action: .widenBrush(-1), help: "make the brush shorter"),
-    Row(keys: [Key("}")], label: "}", action: .widenBrush(1), help: "make it longer"),
-    Row(keys: [Key("v")], label: "v", action: .graph, help: "draw figures over time in dots, bars or letters"),
-    Row(keys: [Key(":")], label: ":", action: .typeCommand, help: "type a command; Tab completes it"),
-    Row(keys: [Key("!")], label: "!", action: .command, help: "the command that prints what is shown", word: "command"),
-    Row(
-      keys: [Key("m")], label: "m", action: .mouse, help: "give the mouse to the terminal, to select text; take it back"
-    ),
-    Row(keys: [.control("l")], label: "^L", action: .redraw, help: "paint everything again"),
-    Row(keys: [.control("z")], label: "^Z", action: .suspend, help: "stop; fg goes on"),
-    Row(keys: [Key("?"), Key(.function(1))], label: "? F1", action: .help, help: "this help", word: "help"),
-    Row(keys: [Key("q"), .control("c")], label: "q ^C", action: .quit, help: "end", word: "quit"),
-  ]
+  private static let general: [Row] =
+    BrowserTab.allCases.map { tab in
+      Row(keys: [tab.key], label: tab.label, action: .tab(tab), help: tab.help)
+    } + [
+      Row(
+        keys: [Key("[")], label: "[", action: .brush(-1),
+        help: "a brush over the metrics over time; move it to the left"),
+      Row(
+        keys: [Key("]")], label: "]", action: .brush(1),
+        help: "the same, to the right; Enter: only this time, Esc: none"),
+      Row(keys: [Key("{")], label: "{", action: .widenBrush(-1), help: "make the brush shorter"),
+      Row(keys: [Key("}")], label: "}", action: .widenBrush(1), help: "make it longer"),
+      Row(keys: [Key("v")], label: "v", action: .graph, help: "draw metrics over time in dots, bars or letters"),
+      Row(keys: [Key(":")], label: ":", action: .typeCommand, help: "type a command; Tab completes it"),
+      Row(
+        keys: [Key("!")], label: "!", action: .command, help: "the command that prints what is shown", word: "command"),
+      Row(
+        keys: [Key("m")], label: "m", action: .mouse,
+        help: "give the mouse to the terminal, to select text; take it back"
+      ),
+      Row(keys: [.control("l")], label: "^L", action: .redraw, help: "paint everything again"),
+      Row(keys: [.control("z")], label: "^Z", action: .suspend, help: "stop; fg goes on"),
+      Row(keys: [Key("?"), Key(.function(1))], label: "? F1", action: .help, help: "this help", word: "help"),
+      Row(keys: [Key("q"), .control("c")], label: "q ^C", action: .quit, help: "end", word: "quit"),
+    ]
+
+  /// The key before a digit that goes to the next problem of a kind.
+  static let problemPrefix = Key("'")
 
   private static let back = Row(
     keys: [Key(.escape), Key(.backspace), Key(.left), Key("h")], label: "Esc ← h", action: .back,
@@ -139,10 +179,32 @@ package struct KeyMap: Sendable {
     ]
       + ProblemNames.all.enumerated().map { i, name in
         Row(
-          keys: [Key(.character(Unicode.Scalar(UInt8(0x31 + i))))], label: "\(i + 1)", action: .nextOfKind(i),
-          help: "the next one that is \(name)")
+          keys: [Key(.character(Unicode.Scalar(UInt8(0x31 + i))))], label: "'\(i + 1)", action: .nextOfKind(i),
+          help: "the next one that is \(name)", prefix: problemPrefix)
       } + [Row(keys: [Key("P")], label: "P", action: .problems, help: "problems by kind and cause")] + movingAmongMarks
       + general)
+
+  /// Keys of the list of connections.
+  package static let connections = KeyMap(
+    [
+      Row(
+        keys: [Key(.enter), Key(.right)], label: "Enter →", action: .open, help: "the connection's messages",
+        word: "messages"),
+      Row(keys: [Key("l")], label: "l", action: .ladder, help: "the connection's ladder", word: "ladder"),
+      back,
+      Row(
+        keys: [Key("/")], label: "/", action: .filter,
+        help: "only connections with these words in addresses, profile or state", word: "filter"),
+    ] + moving + general)
+
+  /// Keys of the list of types.
+  package static let types = KeyMap(
+    [
+      Row(
+        keys: [Key(.enter), Key(.right), Key("l")], label: "Enter → l", action: .open, help: "the messages of the type",
+        word: "messages"),
+      back,
+    ] + moving + general)
 
   /// Keys of a ladder.
   package static let ladder = KeyMap(

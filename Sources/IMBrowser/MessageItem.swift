@@ -57,11 +57,11 @@ package struct MessageItem: Equatable, Sendable {
     case nil: text = "?"
     }
     if let cause = message.cause { text += ": \(cause.name)" }
-    if let latency = message.latency { text += " \(Words.length(latency))" }
+    if let latency = message.latency { text += " \(Words.shortLength(latency))" }
     if message.retries > 0 { text += ", \(message.retries) \(message.retries == 1 ? "retry" : "retries")" }
     if message.problems.contains(.late) { text += ", late" }
-    if let after = message.deliveredAfter { text += ", delivered after \(Words.length(after))" }
-    if let after = message.readAfter { text += ", read after \(Words.length(after))" }
+    if let after = message.deliveredAfter { text += ", delivered after \(Words.shortLength(after))" }
+    if let after = message.readAfter { text += ", read after \(Words.shortLength(after))" }
     if message.duplicates > 0 { text += ", \(message.duplicates) after the answer" }
     return text
   }

@@ -62,6 +62,7 @@ package struct MessageWindow: Sendable {
   /// Begins another list; what was in memory is seen until its first page comes.
   package mutating func open(_ choice: PageRequest.Choice, at place: PageRequest.Place = .after(0)) {
     self.choice = choice
+    rows.tellsPauses = !choice.hidesMessages
     start = place
     generation += 1
     awaited = nil

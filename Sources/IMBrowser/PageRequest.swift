@@ -21,6 +21,9 @@ package struct PageRequest: Equatable, Sendable {
     /// Those that a filter in the language of `-Y` lets through; empty for all.
     package var filter = ""
 
+    /// Whether messages of the session or connection are left out.
+    var hidesMessages: Bool { !filter.isEmpty || page.problems != [] || page.type != nil }
+
     /// All messages.
     package init() {}
 

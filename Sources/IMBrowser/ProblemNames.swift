@@ -1,9 +1,29 @@
 import IMStore
 
-/// The kinds of problems of messages, in the order of the keys 1 to 9.
+/// The kinds of problems of messages, in the order of the digits after `'`.
 enum ProblemNames {
   static var all: [String] { ProblemKinds.names }
 
   /// The kind with an index.
   static func kind(_ index: Int) -> ProblemKinds { ProblemKinds(rawValue: 1 << Int64(index)) }
+
+  /// Kinds from the worst one on, in ranks; what concerns a stream follows the first four ranks.
+  private static let ranks: [ProblemKinds] = [
+    [.unanswered, .damaged], .rejected, .heartbeatMissed, .controlUnanswered, [], .retried, .late, .duplicate, .unknown,
+  ]
+
+  private static func rank(_ count: StoredProblemCount) -> Int {
+    guard let bit = count.bit else { return 4 }
+    return ranks.firstIndex { $0.rawValue & bit != 0 } ?? ranks.count
+  }
+
+  /// Problems in the order of the list: the worst kind first, and of kinds that are as bad the most frequent.
+  static func worstFirst(_ counts: [StoredProblemCount]) -> [StoredProblemCount] {
+    counts.enumerated().sorted { one, other in
+      let (mine, others) = (rank(one.element), rank(other.element))
+      if mine != others { return mine < others }
+      return one.element.count != other.element.count
+        ? one.element.count > other.element.count : one.offset < other.offset
+    }.map(\.element)
+  }
 }

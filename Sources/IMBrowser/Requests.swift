@@ -8,6 +8,12 @@ package enum BrowserRequest: Equatable, Sendable {
   case sessions(SessionsRequest)
   /// Problems by kind and cause: those of a time, or all.
   case problems(Range<Timestamp>?)
+  /// Connections, those that lost most first.
+  case connections(ConnectionsRequest)
+  /// What the store has by type.
+  case types(TypesRequest)
+  /// The first or last messages of what is selected in a list.
+  case preview(PageRequest)
   /// A page of messages.
   case page(PageRequest)
   /// Rows as cells.
@@ -40,6 +46,12 @@ package enum BrowserAnswer: Sendable {
   case captures([String])
   /// Problems by kind and cause.
   case problems([StoredProblemCount])
+  /// Connections in their order.
+  case connections(ConnectionsRequest, [StoredConnection])
+  /// What the store has by type.
+  case types(TypesRequest, StoredTypes)
+  /// Messages of what is selected in a list.
+  case preview(PageAnswer)
   /// A page of messages.
   case page(PageAnswer)
   /// Rows as cells.
@@ -77,6 +89,36 @@ package struct SessionsRequest: Equatable, Sendable {
   package init() {}
 }
 
+/// Connections that are wanted.
+package struct ConnectionsRequest: Equatable, Sendable {
+  /// Connections that are listed, at most: those that lost most.
+  package static let limit = 10_000
+
+  /// Words, each of which a connection has in its addresses, its profile or its state; empty for all.
+  package var filter = ""
+  /// Connections that lasted into this time; `nil` for all.
+  package var times: Range<Timestamp>?
+  /// Counts up with the commits of the process that writes the store.
+  package var commit = 0
+
+  /// All.
+  package init() {}
+
+  /// The words of the filter.
+  package var words: [String] { filter.split(separator: " ").map { $0.lowercased() } }
+}
+
+/// What is wanted by type.
+package struct TypesRequest: Equatable, Sendable {
+  /// Messages that began in this time; `nil` for all.
+  package var times: Range<Timestamp>?
+  /// Counts up with the commits of the process that writes the store.
+  package var commit = 0
+
+  /// All.
+  package init() {}
+}
+
 /// Sums over all sessions, whatever the filter.
 package struct SessionTotals: Equatable, Sendable {
   /// Sessions.
@@ -93,6 +135,8 @@ package struct SessionTotals: Equatable, Sendable {
   package var heartbeats: Int64 = 0
   /// Heartbeats without an answer.
   package var lostHeartbeats: Int64 = 0
+  /// Connections, and when they were.
+  package var connections = StoredConnectionTotals()
 
   /// The sums of `sessions`.
   package init(_ sessions: [StoredSession] = []) {

@@ -42,8 +42,12 @@ package struct RowTable: Sendable {
   /// What texts are wrapped for; `nil` where they are cut.
   private(set) var wrapped: RowLayout?
 
+  /// Whether pauses have rows: not where the list hides messages, which may have come meanwhile.
+  var tellsPauses = true
+
   /// The rows of messages. Of those that are unfolded, `fields` has what is known, by their numbers.
-  init(_ items: [MessageItem] = [], unfolded fields: [Int64: [StoredDetail]] = [:]) {
+  init(_ items: [MessageItem] = [], unfolded fields: [Int64: [StoredDetail]] = [:], tellsPauses: Bool = true) {
+    self.tellsPauses = tellsPauses
     blocks = items.map { Block(item: $0, fields: fields[$0.message.id]) }
     for index in blocks.indices { make(index) }
     count(from: 0)
@@ -73,7 +77,7 @@ package struct RowTable: Sendable {
       (texts[block.item.message.id], known[block.item.message.id]) = (block.text, block.item.text)
     }
     let (version, wrapped) = (version, wrapped)
-    self = RowTable(items, unfolded: fields)
+    self = RowTable(items, unfolded: fields, tellsPauses: tellsPauses)
     self.version = version + 1
     guard let wrapped else { return }
     use(wrapped)
@@ -130,7 +134,8 @@ package struct RowTable: Sendable {
 
   private func context(_ index: Int) -> RowContext {
     RowContext(
-      item: blocks[index].item, previous: index > 0 ? blocks[index - 1].item : nil, fields: blocks[index].fields,
+      item: blocks[index].item, previous: index > 0 && tellsPauses ? blocks[index - 1].item : nil,
+      fields: blocks[index].fields,
       wrapped: wrapped)
   }
 

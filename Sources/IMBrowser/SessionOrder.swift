@@ -4,6 +4,8 @@ package import IMWire
 
 /// By what sessions are sorted.
 package enum SessionSort: String, CaseIterable, Sendable {
+  /// By what is worst: messages lost, then rejected, retries, heartbeats missed, then messages; most first.
+  case problems
   /// By their numbers, as they came.
   case number
   /// By name.
@@ -23,7 +25,7 @@ package enum SessionSort: String, CaseIterable, Sendable {
 /// Which sessions are listed, and how.
 package struct SessionOrder: Equatable, Sendable {
   /// By what they are sorted.
-  package var sort = SessionSort.number
+  package var sort = SessionSort.problems
   /// Whether the order is turned round.
   package var isReversed = false
   /// Words, each of which a session has in its name, its addresses or its profile; empty for all. `state:reset` stands for sessions in
@@ -35,7 +37,7 @@ package struct SessionOrder: Equatable, Sendable {
   /// Sessions that lasted into this time; `nil` for all.
   package var times: Range<Timestamp>?
 
-  /// All, as they came.
+  /// All, the worst first.
   package init() {}
 
   /// Sessions in this order, pinned ones first, also where the filter leaves them out. `nil` when `isStale` says that nobody wants them any more.
@@ -90,6 +92,7 @@ package struct SessionOrder: Equatable, Sendable {
   private func sorted(_ sessions: [StoredSession]) -> [StoredSession] {
     let rows: [StoredSession] =
       switch sort {
+      case .problems: Self.worstFirst(sessions)
       case .number: sessions.sorted { $0.id < $1.id }
       // Sessions without a name stand behind the others.
       case .name:
@@ -103,6 +106,14 @@ package struct SessionOrder: Equatable, Sendable {
       case .last: Self.descending(sessions) { $0.last?.nanoseconds ?? .min }
       }
     return isReversed ? rows.reversed() : rows
+  }
+
+  private static func worstFirst(_ sessions: [StoredSession]) -> [StoredSession] {
+    func key(_ session: StoredSession) -> (Int64, Int64, Int64, Int64, Int64) {
+      (session.lost, session.rejected, session.retries, session.lostHeartbeats, session.messages)
+    }
+    let keyed = sessions.map { (key: key($0), session: $0) }
+    return keyed.sorted { $0.key == $1.key ? $0.session.id < $1.session.id : $0.key > $1.key }.map(\.session)
   }
 
   private static func descending(_ sessions: [StoredSession], _ key: (StoredSession) -> Int64) -> [StoredSession] {

@@ -32,7 +32,7 @@ enum SessionTable {
     }
     func isBad(_ session: StoredSession) -> Bool { session.lost > 0 || session.rejected > 0 }
     func roundTrip(_ microseconds: Int64?) -> (String, Style) {
-      (microseconds.map(Words.length) ?? "-", .plain)
+      (microseconds.map(Words.shortLength) ?? "-", .plain)
     }
     let persons = person.map { person in
       [Column<StoredSession>(title: "name", width: 14, priority: 2) { (person($0) ?? "", Style(.name)) }]

@@ -100,7 +100,7 @@ package struct TimeStrip: Sendable {
     func trips(_ name: String, _ value: (StoredPeriod) -> Int64?) -> Series? {
       let values = periods.map { value($0).map { Double($0) } }
       guard let peak = periods.compactMap(value).max() else { return nil }
-      return Series(name: name, peak: Words.length(peak), values: values, isSum: false)
+      return Series(name: name, peak: Words.shortLength(peak), values: values, isSum: false)
     }
     var all = [
       trips("p95 c2s") { $0.roundTrip95ToServer }, counts("lost", .alarm) { $0.lost },
@@ -121,8 +121,14 @@ package struct TimeStrip: Sendable {
     }
   }
 
+  /// The values as exactly so many columns: where there are fewer values, each is as wide as its time.
+  static func stretched(_ values: [Double?], _ count: Int) -> [Double?] {
+    guard !values.isEmpty, count > values.count else { return columns(values, count, isSum: true) }
+    return (0..<count).map { values[$0 * values.count / count] }
+  }
+
   /// A number in few letters: `87`, `1.2k`, `34k`.
-  private static func short(_ value: Double) -> String {
+  static func short(_ value: Double) -> String {
     switch value {
     case ..<1_000: "\(Int(value))"
     case ..<9_950: tenths(value / 1_000) + "k"

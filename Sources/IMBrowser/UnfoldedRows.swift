@@ -32,7 +32,7 @@ struct CopyRow: RowViewModel {
     guard let first = times.first else { return [] }
     return times.enumerated().dropFirst().filter { $0.offset < limit || $0.offset == times.count - 1 }.map {
       let number = Int64($0.offset) <= context.item.message.retries ? "R\($0.offset)" : "copy \($0.offset + 1)"
-      return CopyRow(text: "\(number) after \(Words.length($0.element &- first))")
+      return CopyRow(text: "\(number) after \(Words.shortLength($0.element &- first))")
     }
   }
 

@@ -1,11 +1,11 @@
 import IMOutput
-import IMStore
 import IMTerminal
 import IMTestSupport
 import IMWire
 import Testing
 
 @testable import IMBrowser
+@testable import IMStore
 
 /// The screens, driven as whoever owns a terminal drives them.
 @Suite struct BrowserTests {
@@ -38,6 +38,12 @@ import Testing
       switch request {
       case .sessions(let wanted): wanted.order.arrange(sessions).map { .sessions(wanted, $0, SessionTotals(sessions)) }
       case .problems: .problems([])
+      case .connections(let wanted): .connections(wanted, [])
+      case .types(let wanted):
+        .types(
+          wanted,
+          StoredTypes(types: [StoredTypeCount(id: 1, profile: "tjp", name: "data\u{1b}", role: "message", count: 2)]))
+      case .preview(let wanted): try finder.page(wanted).map { .preview($0) }
       case .ladder(let wanted): try LadderFinder(source).part(wanted).map { .ladder($0) }
       case .strip(let wanted): .strip(wanted, source.periods(wanted.times))
       case .moment(let wanted): try finder.moment(wanted).map { .moment(wanted, $0.id) }
@@ -75,10 +81,13 @@ import Testing
   }
 
   @Test func everyKeyOfHelpIsOneKeyAlone() {
-    for map in [KeyMap.sessions, .messages, .problems, .frame, .ladder] {
-      let keys = map.rows.flatMap(\.keys)
+    for map in Browser.Screen.allCases.map({ KeyMap.of($0) }) {
+      let keys = map.rows.flatMap { row in row.keys.map { [row.prefix, $0] } }
       #expect(Set(keys).count == keys.count)
-      for row in map.rows { for key in row.keys { #expect(map.action(key) == row.action) } }
+      for row in map.rows {
+        for key in row.keys { #expect(map.action(key, after: row.prefix) == row.action) }
+        if let prefix = row.prefix { #expect(map.isPrefix(prefix) && map.action(prefix) == nil) }
+      }
       #expect(map.action(Key("q")) == .quit && map.action(Key("?")) == .help)
     }
   }
@@ -89,8 +98,8 @@ import Testing
     var bench = Bench()
     try bench.settle()
     let keys =
-      [KeyMap.sessions, .messages, .problems, .frame, .ladder].flatMap { $0.rows.flatMap(\.keys) } + [
-        Key("张"), Key("x"), Key(.delete),
+      Browser.Screen.allCases.flatMap { KeyMap.of($0).rows.flatMap(\.keys) } + [
+        Key("张"), Key("x"), Key("'"), Key(.delete),
       ]
     for step in 0..<3_000 {
       switch random.next() % 20 {
@@ -116,14 +125,14 @@ import Testing
   @Test func staleSessionsAreNeverShown() throws {
     var bench = Bench()
     let first = bench.browser.takeRequests(at: .zero)
-    #expect(first == [.sessions(SessionsRequest()), .strip(StripRequest())])
+    #expect(first == [.sessions(SessionsRequest()), .strip(StripRequest()), .types(TypesRequest())])
     bench.browser.handle(.key(Key("s")), at: .milliseconds(1))
     let second = bench.browser.takeRequests(at: .milliseconds(40))
     guard case .sessions(let wanted) = second.first else {
       Issue.record("nothing was asked for")
       return
     }
-    #expect(wanted.order.sort == .name)
+    #expect(wanted.order.sort == .number)
     bench.browser.accept(.sessions(SessionsRequest(), bench.sessions, SessionTotals(bench.sessions)))
     #expect(bench.browser.sessions.items.isEmpty)
     bench.browser.accept(.sessions(wanted, bench.sessions, SessionTotals(bench.sessions)))
@@ -162,6 +171,131 @@ import Testing
     for letter in "type == data".unicodeScalars { bench.browser.handle(.key(Key(letter)), at: bench.now) }
     try bench.press(Key(.enter))
     #expect(bench.browser.equivalentCommand == #"imdump messages 'it'\''s.pcap' -Y 'type == data'"#)
+  }
+
+  /// Each digit shows its list from every screen, and says so; a list keeps what was selected.
+  @Test func tabsFromEveryScreen() throws {
+    var bench = Bench()
+    try bench.settle()
+    let ways: [[Key]] = [[], [Key("a")], [Key("a"), Key(.enter)], [Key("l")], [Key("a"), Key("l")]]
+    for way in ways {
+      for tab in BrowserTab.allCases {
+        try bench.press(Key("2"))
+        for key in way { try bench.press(key) }
+        try bench.press(tab.key)
+        #expect(bench.browser.screen == tab.screen, "\(way) \(tab)")
+        let grid = bench.browser.render(width: 80, height: 24)
+        let row = try #require(bench.browser.tabRow)
+        #expect(grid.text(row: row).hasPrefix(" 1 Problems   2 Sessions   3 Connections   4 Messages   5 Types "))
+        // The click on a tab does the same.
+        let column = try #require(Array(grid.text(row: row)).firstIndex(of: Character(tab.label)))
+        bench.browser.handle(.key(Key("1")), at: bench.now)
+        bench.browser.handle(.mouse(Mouse(.press(0), row: row, column: column)), at: bench.now)
+        #expect(bench.browser.screen == tab.screen)
+      }
+    }
+    try bench.press(Key("4"), Key("G"))
+    let selected = bench.browser.messages.selected?.message.id
+    try bench.press(Key("5"), Key("4"))
+    #expect(bench.browser.messages.selected?.message.id == selected)
+    try bench.press(Key(.escape))
+    #expect(bench.browser.screen == .types)
+  }
+
+  /// A digit after the prefix goes to the next problem of its kind; any other key after it does nothing.
+  @Test func problemsOfAKindByPrefix() throws {
+    var bench = Bench()
+    try bench.settle()
+    try bench.press(Key("4"))
+    for (digit, kinds) in [("2", ProblemKinds.unanswered), ("4", .retried), ("3", .damaged)] as [(String, ProblemKinds)]
+    {
+      try bench.press(Key("g"))
+      let wanted = bench.source.messages.dropFirst().first { !$0.problems.isDisjoint(with: kinds) }
+      try bench.press(Key("'"), Key(.character(Unicode.Scalar(digit)!)))
+      #expect(bench.browser.messages.selected?.message.id == wanted?.id && bench.browser.screen == .messages)
+    }
+    try bench.press(Key("'"), Key("q"))
+    let wishes = bench.browser.takeWishes()
+    #expect(wishes == [] && bench.browser.pressedPrefix == nil)
+  }
+
+  /// The lower half of a list shows the last problems of what is selected, whichever is.
+  @Test func thePreviewIsOfTheSelectedSession() throws {
+    var bench = Bench()
+    try bench.settle()
+    for _ in 0..<4 {
+      _ = bench.browser.render(width: 100, height: 30)
+      try bench.settle()
+      let session = try #require(bench.browser.sessions.selected)
+      let wanted = bench.source.messages.filter { $0.session == session.id && $0.problems != [] }
+        .suffix(bench.browser.preview.height)
+      #expect(!wanted.isEmpty && bench.browser.preview.items?.map(\.message.id) == wanted.map(\.id))
+      let grid = bench.browser.render(width: 100, height: 30)
+      #expect(grid.text(row: 28 - bench.browser.preview.height).contains("\(wanted.first?.id ?? 0) "))
+      try bench.press(Key("j"))
+    }
+    // Without room there is none, and nothing is asked for.
+    _ = bench.browser.render(width: 80, height: 23)
+    #expect(bench.browser.preview.height == 0)
+  }
+
+  /// However many fields are known of a message, none of them is painted over by its text.
+  @Test func detailsAreNotPaintedOverEachOther() throws {
+    var bench = Bench()
+    try bench.settle()
+    try bench.press(Key("4"))
+    let id = try #require(bench.browser.messages.selected?.message.id)
+    for count in 0...24 {
+      bench.browser.detailsAwaited = id
+      let fields = (0..<count).map { (name: "name\($0)", value: "value\($0)") }
+      bench.browser.accept(.details(id, fields + [(name: "text", value: "hello")]))
+      for (width, height) in [(80, 24), (80, 30), (120, 24), (160, 40)] {
+        let grid = bench.browser.render(width: width, height: height)
+        let rows = (0..<height).map { grid.text(row: $0) }
+        let text = try #require(rows.first { $0.contains("“hello”") }, "\(count) \(width)")
+        #expect(!text.contains("name") && !text.contains("value"), "\(count) \(width): \(text)")
+        // As many fields as there is room for, each whole.
+        let seen = (0..<count).prefix { i in rows.contains { $0.contains("name\(i) ") && $0.contains("value\(i)") } }
+        #expect(seen.count >= min(count, 7), "\(count) \(width): \(seen.count)")
+      }
+    }
+  }
+
+  /// A list that hides messages says nothing of pauses between those that it shows.
+  @Test func aFilterTellsNoPauses() throws {
+    var bench = Bench()
+    try bench.settle()
+    func pauses() -> Int {
+      (0..<bench.browser.messages.rows.count).filter { row in
+        bench.browser.messages.rows.model(at: row).map { $0.model is PauseRow } ?? false
+      }.count
+    }
+    try bench.press(Key("4"))
+    #expect(pauses() > 0)
+    bench.browser.handle(.key(Key("/")), at: bench.now)
+    for letter in "rtt_ms > 100".unicodeScalars { bench.browser.handle(.key(Key(letter)), at: bench.now) }
+    try bench.press(Key(.enter))
+    #expect(bench.browser.messages.items.count > 20 && pauses() == 0)
+    try bench.press(Key(.escape))
+    #expect(pauses() > 0)
+  }
+
+  /// On 80 columns no total is cut, and none wraps within a word.
+  @Test func totalsAreNeverCut() throws {
+    var bench = Bench()
+    try bench.settle()
+    var totals = SessionTotals(bench.sessions)
+    totals.heartbeats = 1_234_567
+    totals.connections.states = ["open": 99_999, "refused": 1, "timeout": 1, "reset": 20]
+    totals.connections.all = 100_021
+    totals.rejected = 12
+    bench.browser.totals = totals
+    for width in 40...200 {
+      let grid = bench.browser.render(width: width, height: 24)
+      let text = grid.text(row: 1) + grid.text(row: 2)
+      #expect(!text.contains("…") && text.hasPrefix(" 100,021 connections"), "\(width) \(text)")
+      if width >= 100 { #expect(text.contains("0 of 1,234,567 heartbeats missed"), "\(width) \(text)") }
+    }
   }
 
   @Test func typedLetters() {

@@ -141,7 +141,7 @@ import Testing
       try settle()
     }
     func isListed(_ message: StoredMessage) -> Bool { filter.isEmpty || message.type == "data" }
-    func heading() -> String { browser.render(width: 100, height: 30).text(row: 2) }
+    func heading() -> String { browser.render(width: 100, height: 30).text(row: 3) }
 
     try come(1)
     try press(Key("a"))

@@ -45,6 +45,12 @@ import Testing
 
   private static func isBefore(_ a: StoredSession, _ b: StoredSession, _ sort: SessionSort) -> Bool {
     switch sort {
+    case .problems:
+      // The first count that differs decides.
+      [
+        (a.lost, b.lost), (a.rejected, b.rejected), (a.retries, b.retries), (a.lostHeartbeats, b.lostHeartbeats),
+        (a.messages, b.messages),
+      ].first { $0.0 != $0.1 }.map { $0.0 > $0.1 } ?? (a.id < b.id)
     case .number: a.id < b.id
     case .name: (a.name ?? "\u{10ffff}") < (b.name ?? "\u{10ffff}")
     case .messages: a.messages > b.messages
@@ -100,6 +106,7 @@ import Testing
     }
     var order = SessionOrder()
     order.filter = filter
+    order.sort = .number
     let found = try #require(order.arrange(sessions))
     #expect(found.map(\.id) == wanted)
   }

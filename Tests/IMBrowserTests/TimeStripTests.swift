@@ -99,6 +99,7 @@ import Testing
     var order = SessionOrder()
     let (from, to) = (Timestamp(seconds: 400, fraction: 0), Timestamp(seconds: 500, fraction: 0))
     order.times = from..<to
+    order.sort = .number
     let shown = try #require(order.arrange(sessions)).map(\.id)
     // Second by second: a session is there in one of them.
     let wanted = sessions.filter { session in

@@ -1,3 +1,4 @@
+import Foundation
 @testable import IMBrowser
 @testable import IMStore
 import IMTestSupport
@@ -66,6 +67,121 @@ import Testing
         let times = found.map { isStore ? $0["time_us"] as? Int ?? 0 : ($0["ts"] as? [Int])?.first ?? 0 }
         #expect(times.sorted() == shown.map { Int($0.time.microseconds) }.sorted(), "\(line)")
       }
+    }
+  }
+
+  /// Problems by kind and cause, counted by SQLite and by the browser.
+  @Test(arguments: ["tjp-weak-network.pcap", "tjp-damage.pcap", "smpp-gateway.pcap"])
+  func problemsAreThoseOfTheList(_ sample: String) throws {
+    let store = try Store(sample)
+    let reader = try StoreReader(store.path)
+    let whole = try reader.problemCounts()
+    let first = try #require(whole.map(\.first).min()), last = try #require(whole.map(\.first).max())
+    for times in [nil, first..<last.advanced(by: 1_000)] as [Range<Timestamp>?] {
+      var browser = Self.browser(store, isStore: true, sample)
+      browser.screen = .problems
+      browser.times = times
+      let line = browser.equivalentCommand
+      let found = try Self.run(line, []).map { row in
+        "\(row["kind"] ?? "") \(row["cause"] as? String ?? "") \(row["count(*)"] ?? "")"
+      }
+      let shown = try reader.problemCounts(times).map { "\($0.kind) \($0.cause ?? "") \($0.count)" }
+      #expect(!shown.isEmpty && found.sorted() == shown.sorted(), "\(line)")
+    }
+  }
+
+  /// The connections of the list, by the command and by the tables of messages: two ways to the same counts.
+  @Test(arguments: ["tjp-weak-network.pcap", "mqtt5-mosquitto.pcap", "tjp-racing.pcap"], [true, false])
+  func connectionsAreThoseOfTheList(_ sample: String, _ isStore: Bool) throws {
+    let store = try Store(sample)
+    let reader = try StoreReader(store.path)
+    for words in ["", "tjp closed", "127.0.0.1", "it's"] {
+      var browser = Self.browser(store, isStore: isStore, sample)
+      browser.screen = .connections
+      var request = ConnectionsRequest()
+      request.filter = words
+      let shown = try reader.connections(words: request.words, limit: ConnectionsRequest.limit)
+      browser.connections.signal = CombinedSignal(request, quiet: .zero, patience: .zero)
+      browser.connections.rows.replace(shown)
+      if shown.isEmpty, !isStore { continue }
+      let line = browser.equivalentCommand
+      let found = try Self.run(line, isStore ? [] : ["-q"])
+      let ids = found.compactMap { ($0[isStore ? "id" : "conn"] as? NSNumber)?.int64Value }
+      #expect(isStore ? ids == shown.map(\.id) : ids.sorted() == shown.map(\.id).sorted(), "\(line)")
+      for row in shown {
+        let counted = try store.rows(
+          "SELECT count(*) AS n FROM messages WHERE role = 'message' AND conn = \(row.id)")[0]["n"]
+        #expect(counted as? Int == Int(row.messages))
+        let lost = try store.rows(
+          "SELECT count(*) AS n FROM messages WHERE role = 'message' AND fate IN ('unanswered', 'damaged') AND conn = \(row.id)"
+        )[0]["n"]
+        #expect(lost as? Int == Int(row.lost))
+      }
+    }
+  }
+
+  /// The list of types has the counts and percentiles of `imdump messages --by type`.
+  @Test(
+    arguments: [
+      "tjp-weak-network.pcap", "mqtt5-mosquitto.pcap", "tjp-damage.pcap", "smpp-gateway.pcap", "goim-room.pcap",
+    ], [true, false])
+  func typesAreThoseOfMessagesByType(_ sample: String, _ isStore: Bool) throws {
+    let store = try Store(sample)
+    let reader = try StoreReader(store.path)
+    let types = try reader.types().types
+    var browser = Self.browser(store, isStore: isStore, sample)
+    browser.screen = .types
+    let line = browser.equivalentCommand
+    let printed = try Self.run(line, ["-q"])
+    #expect(printed.count == types.count && !types.isEmpty, "\(line)")
+    for type in types {
+      let row = try #require(
+        printed.first { [type.name, "\(type.profile) \(type.name)"].contains($0["type"] as? String ?? "") })
+      func number(_ name: String) -> Int64? { (row[name] as? NSNumber)?.int64Value }
+      #expect(number("messages") == type.messages && number("lost") == type.lost, "\(type.name)")
+      #expect(number("rejected") == type.rejected && number("retries") == type.retries, "\(type.name)")
+      #expect(number("heartbeats_lost") == type.lostHeartbeats, "\(type.name)")
+      let trips = row["rtt_ms"] as? [String: Any]
+      func trip(_ way: String, _ name: String) -> Int64? {
+        ((trips?[way] as? [String: Any])?[name] as? Double).map { Int64(($0 * 1_000).rounded()) }
+      }
+      #expect(trip("client_to_server", "p50") == type.roundTrip50ToServer, "\(type.name)")
+      #expect(trip("client_to_server", "p95") == type.roundTrip95ToServer, "\(type.name)")
+      #expect(trip("server_to_client", "p50") == type.roundTrip50ToClient, "\(type.name)")
+      #expect(trip("server_to_client", "p95") == type.roundTrip95ToClient, "\(type.name)")
+      // Enter lists as many messages as the row counts.
+      let page = PageChoice(type: type.id)
+      #expect(try reader.messages(after: 0, page, count: 1_000).count == Int(type.count))
+    }
+  }
+
+  /// Messages of a connection and of a type.
+  @Test(arguments: ["tjp-weak-network.pcap", "mqtt5-mosquitto.pcap"], [true, false])
+  func messagesOfAConnectionAndOfAType(_ sample: String, _ isStore: Bool) throws {
+    let store = try Store(sample)
+    let reader = try StoreReader(store.path)
+    func check(_ page: PageChoice, _ browser: Browser) throws {
+      let line = browser.equivalentCommand
+      let shown = try reader.messages(after: 0, page, count: 1_000)
+      let found = try Self.run(line, isStore ? [] : ["-q"])
+      let times = found.map { isStore ? $0["time_us"] as? Int ?? 0 : ($0["ts"] as? [Int])?.first ?? 0 }
+      #expect(!shown.isEmpty && times.sorted() == shown.map { Int($0.time.microseconds) }.sorted(), "\(line)")
+    }
+    for row in try reader.connections(limit: 5) {
+      var browser = Self.browser(store, isStore: isStore, sample)
+      browser.screen = .messages
+      browser.connection = row
+      let page = PageChoice(connection: row.id)
+      browser.messages.open(PageRequest.Choice(page))
+      try check(page, browser)
+    }
+    for row in try reader.types().types {
+      var browser = Self.browser(store, isStore: isStore, sample)
+      browser.screen = .messages
+      browser.type = row
+      let page = PageChoice(type: row.id)
+      browser.messages.open(PageRequest.Choice(page))
+      try check(page, browser)
     }
   }
 

@@ -65,6 +65,9 @@ extension BrowserRequest {
     case .ladder: 10
     case .strip: 11
     case .moment: 12
+    case .connections: 13
+    case .types: 14
+    case .preview: 15
     }
   }
 }

@@ -8,10 +8,20 @@ final class StoreReading {
   let desk = RequestDesk()
   private var thread: WorkerThread?
 
-  /// Starts a thread over the store at `path`. `isLists` says that it reads lists, and else pages.
-  init(_ path: String, isLists: Bool, zone: LocalZone, _ answers: AnswerDesk) throws(CaptureError) {
+  /// What a thread reads.
+  enum Workload: String {
+    /// Lists that are read whole.
+    case lists
+    /// Pages of messages.
+    case pages
+    /// What may take longer: messages by type, and previews.
+    case details
+  }
+
+  /// Starts a thread over the store at `path` for `workload`.
+  init(_ path: String, _ workload: Workload, zone: LocalZone, _ answers: AnswerDesk) throws(CaptureError) {
     let desk = desk
-    thread = try WorkerThread(isLists ? "imdump-lists" : "imdump-pages", for: path, "read the store") {
+    thread = try WorkerThread("imdump-\(workload.rawValue)", for: path, "read the store") {
       do throws(StoreError) {
         let reader = try StoreReader(path)
         reader.stop { desk.isStale }
@@ -20,7 +30,7 @@ final class StoreReading {
         while let request = desk.take() {
           do throws(StoreError) {
             // A live run begins one file after another.
-            if isLists, case let now = try reader.captures(), now != captures {
+            if workload == .lists, case let now = try reader.captures(), now != captures {
               captures = now
               answers.put(.captures(now))
             }
@@ -58,11 +68,18 @@ private struct Answering {
     case .sessions(let wanted):
       if sessions?.commit != wanted.commit {
         let rows = try reader.sessions()
-        sessions = (wanted.commit, rows, SessionTotals(rows))
+        var totals = SessionTotals(rows)
+        totals.connections = try reader.connectionTotals()
+        sessions = (wanted.commit, rows, totals)
       }
       guard let sessions, let rows = wanted.order.arrange(sessions.rows, isStale: { desk.isStale }) else { return nil }
       return .sessions(wanted, rows, sessions.totals)
     case .problems(let times): return .problems(try reader.problemCounts(times))
+    case .connections(let wanted):
+      return .connections(
+        wanted, try reader.connections(wanted.times, words: wanted.words, limit: ConnectionsRequest.limit))
+    case .types(let wanted): return .types(wanted, try reader.types(wanted.times))
+    case .preview(let wanted): return try finder.page(wanted) { desk.isStale }.map { .preview($0) }
     case .page(let wanted): return try finder.page(wanted) { desk.isStale }.map { .page($0) }
     case .problem(let wanted):
       return try finder.problem(wanted) { desk.isStale }.map { .problem(wanted, $0.id) }

@@ -13,7 +13,7 @@ def shown(lines):
 
 def opened(bench, name, message, *options, **size):
     terminal = bench.terminal(bench.sample(name), *options, **{"width": 120, "height": 40, **size})
-    terminal.wait("by number", absent="●")
+    terminal.wait("by problems", absent="●")
     terminal.press("a")
     terminal.wait(r"^. +1 ")
     for _ in range(message - 1):
@@ -109,7 +109,7 @@ def check_a_capture_that_is_gone(bench):
     store = bench.store(path)
     os.unlink(path)
     terminal = bench.terminal(store)
-    terminal.wait("by number")
+    terminal.wait("by problems")
     terminal.press("a")
     terminal.wait(r"^. +1 ")
     terminal.press("Enter")

@@ -99,7 +99,7 @@ def check_leftovers_of_a_killed_one_go(bench):
     terminal.wait("status=137")
     assert os.listdir(os.path.join(bench.cache, "imdump")) != []
     other = bench.terminal(bench.sample("tjp-clean-chat.pcap"))
-    other.wait("by number", absent="●")
+    other.wait("by problems", absent="●")
     other.press("q")
     other.wait("status=0")
     assert os.listdir(os.path.join(bench.cache, "imdump")) == []

@@ -2,13 +2,14 @@
 import os
 import re
 
-from .terminal import row_of
+from .terminal import heading_of, row_of
 
 
 def selected(terminal):
-    """The text of the row that is shown in reverse, below the title."""
+    """The text of the row that is shown in reverse, below the title and the tabs."""
     painted = terminal.tmux("capture-pane", "-t", "t", "-p", "-e").stdout.split("\n")
-    for line in painted[2:]:
+    plain = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in painted]
+    for line in painted[heading_of(plain):]:
         if re.search(r"\x1b\[[0-9;]*7[;m]", line) or line.startswith("\x1b[7m"):
             return re.sub(r"\x1b\[[0-9;]*m", "", line)
     return ""
@@ -23,8 +24,17 @@ def wait_selected(terminal, pattern):
 
 def opened(bench, *words, **options):
     terminal = bench.terminal(bench.store(bench.sample("tjp-weak-network.pcap")), *words, **options)
-    terminal.wait("3 of 3")
+    terminal.wait("3 of 3   by problems")
+    # In the order of their numbers, which no count changes.
+    terminal.type(":sort number\n")
+    terminal.wait("3 of 3   by number")
     return terminal
+
+
+def first_row(text):
+    """The first row of a list."""
+    lines = text.split("\n")
+    return lines[heading_of(lines) + 1]
 
 
 def check_moving(bench):
@@ -72,16 +82,16 @@ def check_sorting_keeps_the_session(bench):
     terminal = opened(bench)
     terminal.press("Down")
     wait_selected(terminal, "40475")
-    for key in ["name", "messages", "round trip", "retries", "lost", "last", "number"]:
+    for key in ["name", "messages", "round trip", "retries", "lost", "last", "problems", "number"]:
         terminal.press("s")
         terminal.wait("by %s" % key)
         wait_selected(terminal, "40475")
     terminal.press("s", "s")
-    lines = terminal.wait(lambda text: re.search("by messages", text) and "msgs▼" in text and text.split("\n")[3].find("40475") > 0)
-    counts = [int(re.search(r":\d+ +\w+ +(\d+)", line).group(1)) for line in lines[3:6]]
+    lines = terminal.wait(lambda text: re.search("by messages", text) and "msgs▼" in text and first_row(text).find("40475") > 0)
+    counts = [int(re.search(r":\d+ +\w+ +(\d+)", line).group(1)) for line in lines[heading_of(lines) + 1:][:3]]
     assert counts == sorted(counts, reverse=True), counts
     terminal.press("r")
-    lines = terminal.wait(lambda text: "msgs▲" in text and "22509" in text.split("\n")[3])
+    lines = terminal.wait(lambda text: "msgs▲" in text and "22509" in first_row(text))
     wait_selected(terminal, "40475")
 
 
@@ -90,11 +100,11 @@ def check_pins(bench):
     terminal.press("End")
     wait_selected(terminal, "22509")
     terminal.press("p")
-    terminal.wait(lambda text: re.match(r"\*[R!]? +22509", text.split("\n")[3]))
+    terminal.wait(lambda text: re.match(r"\*[R!]? +22509", first_row(text)))
     wait_selected(terminal, "22509")
     terminal.press("s")
     terminal.wait("by name")
-    assert "22509" in terminal.lines()[3]
+    assert "22509" in first_row(terminal.text())
     terminal.press("p")
     terminal.wait(lambda text: not re.search(r"^\*", text, re.M))
 
@@ -184,7 +194,7 @@ def check_problems_by_kind(bench):
     kinds = ["rejected", "unanswered", "damaged", "retried", "late", "duplicate", "unknown", "heartbeat_missed",
              "control_unanswered"]
     terminal = bench.terminal(store)
-    terminal.wait("by number")
+    terminal.wait("by problems")
     terminal.press("a")
     terminal.wait("messages of all sessions")
     for key, kind in enumerate(kinds):
@@ -193,7 +203,7 @@ def check_problems_by_kind(bench):
         first = bench.imdump(
             "query", store, "SELECT ifnull(min(id), 0) FROM messages WHERE id > 1 AND problems & %d <> 0" % (1 << key),
             "--format", "csv").stdout.splitlines()[1]
-        terminal.press(str(key + 1))
+        terminal.press("'", str(key + 1))
         if first == "0":
             terminal.wait("no message with this problem further down")
         else:
@@ -210,7 +220,7 @@ def check_problems_by_kind_and_cause(bench):
     for row in rows.stdout.splitlines()[1:]:
         kind, cause, count = row.split(",")
         row_of(lines, r"^%s +%s +%s " % (kind, cause, count))
-    kinds = [re.split(" {2,}", line)[0] for line in lines[2:] if re.search(r" \d\d:\d\d:\d\d\.\d{3}$", line.rstrip())]
+    kinds = [re.split(" {2,}", line)[0] for line in lines[heading_of(lines) + 1:] if re.search(r" \d\d:\d\d:\d\d\.\d{3}$", line.rstrip())]
     assert kinds, lines
     for row, kind in enumerate(kinds):
         terminal.press("Home", *["Down"] * row)
@@ -247,7 +257,7 @@ def check_help(bench):
     terminal.press("Enter")
     terminal.wait("^ session 49147")
     terminal.press("F1")
-    terminal.wait("the next one that is unanswered")
+    terminal.wait("'2 +the next one that is unanswered")
 
 
 def check_the_equivalent_command(bench):

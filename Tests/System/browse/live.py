@@ -101,7 +101,7 @@ def check_a_capture_is_followed(bench):
         first = some[: len(some) // 2]
         begun = time.monotonic()
         send(space, first)
-        terminal.wait(r"\d+ sessions?  \d+ messages")
+        terminal.wait(r"\d+ sessions?, \d+ messages")
         took = time.monotonic() - begun
         assert took < 20, "the first message took %.1f s" % took
         terminal.press("a")
@@ -142,7 +142,7 @@ def check_it_leaves_no_file(bench):
             terminal = bench.terminal("-i", "wire0", "-Z", "nobody", width=120, within=net.inside(space.far, []))
             terminal.wait("● live  0 packets")
             send(space, packets(bench, 3, 2))
-            terminal.wait(r"\d+ sessions?  \d+ messages")
+            terminal.wait(r"\d+ sessions?, \d+ messages")
             # Packets are kept beside the store: the bytes of a message can be seen.
             terminal.press("a")
             terminal.wait("messages of all sessions")

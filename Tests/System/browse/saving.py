@@ -13,7 +13,7 @@ from .screens import shown, steps
 def opened(bench, capture, **options):
     folder = tempfile.mkdtemp(prefix="saved-", dir=bench.folder)
     terminal = bench.terminal(bench.store(bench.sample(capture)), width=120, folder=folder, **options)
-    terminal.wait("by number")
+    terminal.wait("by problems")
     terminal.press("a")
     wait_selected(terminal, r"^. +1 ")
     return terminal, folder

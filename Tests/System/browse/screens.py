@@ -2,12 +2,12 @@
 import re
 
 from .keys import opened, selected, wait_selected
-from .terminal import SCREENS, row_of, screen_of
+from .terminal import SCREENS, heading_of, row_of, screen_of
 
 # How each screen is reached from the list of sessions.
 WAYS = {
     "sessions": [], "messages": [("Enter", "messages")], "problems": [("P", "problems")], "ladder": [("l", "ladder")],
-    "frame": [("Enter", "messages"), ("Enter", "frame")],
+    "frame": [("Enter", "messages"), ("Enter", "frame")], "connections": [("3", "connections")], "types": [("5", "types")],
 }
 
 
@@ -31,6 +31,12 @@ def at_screen(bench, name, **options):
 def place(terminal, name):
     """What is selected, as text: of bytes and fields, what the line beneath says."""
     return terminal.lines()[-2] if name == "frame" else selected(terminal)
+
+
+def graph(terminal):
+    """The row with metrics over time: on home the one above the time axis, else the one beneath the title."""
+    lines = terminal.lines()
+    return lines[max(1, heading_of(lines) - 3)]
 
 
 def check_moving_on_each_screen(bench):
@@ -62,7 +68,7 @@ def check_moving_on_each_screen(bench):
 def check_general_keys_on_each_screen(bench):
     for name in SCREENS:
         terminal = at_screen(bench, name)
-        strip = terminal.lines()[1]
+        strip = graph(terminal)
         terminal.press("]")
         one = re.search("brush: (\\S+ to \\S+)", "\n".join(terminal.wait("brush: "))).group(1)
         terminal.press("}")
@@ -77,8 +83,8 @@ def check_general_keys_on_each_screen(bench):
         shown(terminal, name, absent="brush: ")
         for style in ["block", "ascii", "braille"]:
             terminal.press("v")
-            terminal.wait("figures over time: " + style)
-        assert terminal.lines()[1] == strip, terminal.lines()[1]
+            terminal.wait("metrics over time: " + style)
+        terminal.wait(lambda text: graph(terminal) == strip)
         terminal.press(":")
         terminal.wait("^ :")
         terminal.press("Escape")
@@ -112,6 +118,7 @@ def check_general_keys_on_each_screen(bench):
 
 def check_the_way_back(bench):
     for name, keys in [("messages", "Escape BSpace Left h"), ("problems", "Escape BSpace Left h"),
+                       ("connections", "Escape BSpace Left h"), ("types", "Escape BSpace Left h"),
                        ("ladder", "Escape BSpace Left h"), ("frame", "Escape BSpace")]:
         for key in keys.split():
             terminal = at_screen(bench, name)
@@ -134,8 +141,9 @@ def check_following_by_key(bench):
 
 
 def check_opening_by_either_key(bench):
-    for name, to in [("messages", "frame"), ("problems", "messages"), ("ladder", "frame")]:
-        for key in ["Enter", "Right"] + ["l"] * (name == "problems"):
+    for name, to in [("messages", "frame"), ("problems", "messages"), ("ladder", "frame"), ("connections", "messages"),
+                     ("types", "messages")]:
+        for key in ["Enter", "Right"] + ["l"] * (name in ["problems", "types"]):
             terminal = at_screen(bench, name)
             terminal.press(key)
             shown(terminal, to)
@@ -184,7 +192,7 @@ def check_the_ladder_is_that_of_imdump_ladder(bench):
             wanted = steps(printed.stdout.split("\n"))
             assert len(wanted) > 5, printed
             terminal = bench.terminal(bench.store(capture), width=200, height=400)
-            terminal.wait("by number")
+            terminal.wait("by problems")
             terminal.type(":ladder %d\n" % connection)
             lines = shown(terminal, "ladder")
             seen = steps(lines)
@@ -284,11 +292,87 @@ def check_the_cursor_comes_back(bench):
 def check_graph_styles(bench):
     for style, signs in [("block", "▁"), ("ascii", "_"), ("braille", "[⠀-⣿]")]:
         terminal = opened(bench, "--graph", style)
-        assert re.search("p95 c2s.*" + signs, terminal.lines()[1]), terminal.lines()[1]
+        assert re.search("messages.*" + signs, graph(terminal)), graph(terminal)
     for variables, signs in [({"TERM": "linux"}, "_"), ({"LC_ALL": "C"}, "_"), ({}, "[⠀-⣿]")]:
         terminal = opened(bench, environment=variables)
-        assert re.search("lost.*" + signs, terminal.lines()[1]), (variables, terminal.lines()[1])
-        assert (signs == "_") == (not re.search("[⠁-⣿]", terminal.lines()[1]))
+        assert re.search("messages.*" + signs, graph(terminal)), (variables, graph(terminal))
+        assert (signs == "_") == (not re.search("[⠁-⣿]", graph(terminal)))
+
+
+def check_tabs_from_each_screen(bench):
+    """Digits show their lists from every screen, and the row of tabs says which one is shown."""
+    tabs = ["problems", "sessions", "connections", "messages", "types"]
+    for name in SCREENS:
+        terminal = at_screen(bench, name)
+        for key, tab in enumerate(tabs):
+            terminal.press(str(key + 1))
+            shown(terminal, tab)
+            terminal.press("2")
+            shown(terminal, "sessions")
+            for way, reached in WAYS[name]:
+                terminal.press(way)
+                shown(terminal, reached)
+        bench.close()
+
+
+def check_home(bench):
+    """Problems and totals are those that commands print, and the preview is of the row that is selected."""
+    capture = bench.sample("tjp-weak-network.pcap")
+    terminal = bench.terminal(capture)
+    lines = terminal.wait("ACK p50 up 26.4 ms, down 121.7 ms", absent="●")
+    assert re.search("  2025-10-09 08:53:20 to 08:55:08 *$", lines[0]), lines[0]
+    assert lines[1] == " 6 connections (2 reset), 3 sessions, 51 messages, 2 lost, 5 retries,", lines[1]
+    assert lines[2] == " 1 of 13 heartbeats missed, ACK p50 up 26.4 ms, down 121.7 ms", lines[2]
+    # A mark for each time at which a message was lost.
+    assert graph(terminal).count("!") == 2, graph(terminal)
+    terminal.wait("session 49147: its last problems")
+    terminal.wait(r"^! +19 08:53:29.210 → data ")
+    terminal.press("Down", "Down")
+    terminal.wait("session 40475: its last problems")
+    terminal.wait(r"^R +\d+ .*, 1 retry", absent="^! +19 ")
+
+
+def check_connections(bench):
+    """The rows are the store's; the filter, the ladder and the messages are those of the connection."""
+    store = bench.store(bench.sample("tjp-weak-network.pcap"))
+    terminal = opened(bench)
+    terminal.press("3")
+    lines = shown(terminal, "connections")
+    terminal.wait("6 of 6   by problems")
+    rows = bench.imdump("query", store, "SELECT id, client, messages, retries, unanswered FROM connection", "--format", "csv")
+    for row in rows.stdout.splitlines()[1:]:
+        number, client, *counts = row.split(",")
+        row_of(terminal.lines(), r"^[!R ] +%s \S+ %s .* +%s$" % (number, re.escape(client), " +".join(counts)))
+    terminal.press("l")
+    shown(terminal, "ladder")
+    terminal.wait("connection #1 ")
+    terminal.press("Escape")
+    shown(terminal, "connections")
+    terminal.press("/")
+    terminal.type("203.0.113.99 open")
+    terminal.press("Enter")
+    terminal.wait("filter: 203.0.113.99 open   1 of 6")
+    terminal.press("Enter")
+    terminal.wait("messages of connection #4 ")
+    terminal.press("Escape")
+    terminal.wait("filter: 203.0.113.99 open")
+    terminal.press("Escape")
+    terminal.wait("6 of 6", absent="filter:")
+
+
+def check_types(bench):
+    """The counts are those of `imdump messages --by type`, and Enter lists the messages of the type."""
+    capture = bench.sample("tjp-weak-network.pcap")
+    terminal = opened(bench, height=40)
+    terminal.press("5")
+    terminal.wait("4 types   by problems")
+    row_of(terminal.lines(), r"^data +51 +2 +0 +5 +26\.7 ms +277\.5 ms +121\.1 ms +516\.4 ms")
+    terminal.press("Down")
+    wait_selected(terminal, "^heartbeat")
+    terminal.press("Enter")
+    terminal.wait("messages of the type heartbeat")
+    terminal.wait(r"^. +2 08:53:20.455 → heartbeat")
+    assert not re.search(r"→ (data|control|receipt)|without a message", terminal.text()), terminal.text()
 
 
 def check_commands(bench):
@@ -304,7 +388,7 @@ def check_commands(bench):
     terminal.wait("by lost")
     terminal.type(":")
     terminal.press("Tab")
-    terminal.wait("sessions messages problems ladder")
+    terminal.wait("sessions connections messages types problems ladder")
     terminal.press("Escape")
     shown(terminal, "sessions")
     terminal.type(":messages\n")

@@ -88,6 +88,8 @@ class Terminal:
         """Presses keys, by tmux's names of them."""
         screen = screen_of(self.lines())
         self.bench.pressed.update((screen, key) for key in keys)
+        # A key after its prefix is one key of help.
+        self.bench.pressed.update((screen, "'" + key) for prefix, key in zip(keys, keys[1:]) if prefix == "'")
         self.tmux("send-keys", "-t", "t", *keys)
 
     def type(self, text):
@@ -135,6 +137,7 @@ class Terminal:
 # What the bottom line of each screen begins with.
 SCREENS = {
     "sessions": "Enter open +l ladder", "messages": "Enter bytes +l ladder", "problems": "Enter open +Esc back",
+    "connections": "Enter messages +l ladder", "types": "Enter messages +Esc back",
     "ladder": "Enter bytes +Esc back", "frame": "Tab pane",
 }
 
@@ -146,6 +149,14 @@ def screen_of(lines):
         if re.match(" *" + hints, last):
             return name
     return ""
+
+
+def heading_of(lines):
+    """The number of the row with the titles of a list's columns: it follows the tabs, where there are some."""
+    for number, line in enumerate(lines):
+        if re.match(" 1 Prob", line):
+            return number + 1
+    return 2
 
 
 def row_of(lines, pattern):

@@ -13,7 +13,7 @@ def check_new_rows_are_noticed(bench):
     other.execute("UPDATE info SET value = 0 WHERE key = 'whole'")
     other.commit()
     terminal = bench.terminal(path, width=100)
-    terminal.wait("3 sessions  51 messages")
+    terminal.wait("3 sessions, 51 messages")
     terminal.press("a")
     terminal.wait("messages of all sessions")
     last = other.execute("SELECT max(id) FROM message").fetchone()[0]
@@ -30,7 +30,7 @@ def check_new_rows_are_noticed(bench):
     terminal.wait("● live")
     add(1204)
     terminal.wait(r"▼ 1,20\d new")
-    assert "  1 " in "\n".join(terminal.lines()[2:4]), terminal.text()
+    assert "  1 " in "\n".join(terminal.lines()[2:6]), terminal.text()
     terminal.press("G")
     terminal.wait("▼ follows")
     terminal.wait(r"^. +%d " % last)

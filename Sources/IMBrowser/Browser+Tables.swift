@@ -1,0 +1,97 @@
+import IMOutput
+import IMStore
+import IMTerminal
+import IMWire
+
+/// The lists of connections and of types.
+extension Browser {
+  private static func count(_ value: Int64, _ color: Style.Colour? = nil) -> (String, Style) {
+    let text = grouped(UInt64(max(0, value)))
+    return (text, value > 0 ? color.map { Style($0) } ?? .plain : Style(.faint))
+  }
+
+  // MARK: Connections
+
+  mutating func putConnections(_ grid: inout Grid) {
+    connections.rows.resize(beginList(&grid))
+    let layout = ColumnLayout(connectionColumns, width: grid.width)
+    layout.putTitles(&grid, row: listTop - 1)
+    for (i, index) in connections.rows.visible.enumerated() {
+      layout.put(connections.rows.items[index], &grid, row: listTop + i)
+      if index == connections.rows.index { select(&grid, row: listTop + i) }
+    }
+    if let connection = connections.rows.selected {
+      putPreview(&grid, "connection #\(connection.id): its last problems", none: "no problems")
+    }
+  }
+
+  private var connectionColumns: [Column<StoredConnection>] {
+    let zone = zone
+    func clock(_ time: Timestamp?) -> (String, Style) {
+      (time.map { String(MessageItem.clock($0, zone).prefix(8)) } ?? "-", .plain)
+    }
+    func end(_ state: String) -> (String, Style) {
+      switch state {
+      case "closed": ("fin", .plain)
+      case "reset": ("reset", Style(.warning))
+      case "refused": ("refused", Style(.alarm))
+      case "timeout": ("timeout", Style(.alarm))
+      default: (state, .plain)
+      }
+    }
+    return [
+      Column(title: "", width: 1, priority: 0) { connection in
+        connection.lost > 0 || connection.rejected > 0
+          ? ("!", Style(.alarm, .bold)) : (connection.retries > 0 ? "R" : " ", Style(.warning, .bold))
+      },
+      Column(title: "#", width: 5, isRight: true, priority: 0) { ("\($0.id)", Style(.faint)) },
+      Column(title: "start", width: 8, priority: 5) { clock($0.first) },
+      Column(title: "client", width: 19, isFlexible: true, priority: 1) { ($0.client, Style(.name)) },
+      Column(title: "server", width: 18, priority: 9) { ($0.server, .plain) },
+      Column(title: "profile", width: 8, priority: 6) {
+        ($0.profile + ($0.carrier.map { "/" + $0 } ?? ""), .plain)
+      },
+      Column(title: "end", width: 7, priority: 4) { end($0.state) },
+      Column(title: "msgs", width: 6, isRight: true, priority: 2) { Self.count($0.messages) },
+      Column(title: "retry", width: 5, isRight: true, priority: 7) { Self.count($0.retries, .warning) },
+      Column(title: "lost", width: 5, isRight: true, priority: 3) { Self.count($0.lost, .alarm) },
+      Column(title: "rejected", width: 8, isRight: true, priority: 10) { Self.count($0.rejected, .alarm) },
+      Column(title: "hb missed", width: 9, isRight: true, priority: 11) { Self.count($0.lostHeartbeats, .warning) },
+      Column(title: "last", width: 8, priority: 12) { clock($0.last) },
+    ]
+  }
+
+  // MARK: Types
+
+  mutating func putTypes(_ grid: inout Grid) {
+    types.rows.resize(beginList(&grid))
+    let layout = ColumnLayout(typeColumns, width: grid.width)
+    layout.putTitles(&grid, row: listTop - 1)
+    for (i, index) in types.rows.visible.enumerated() {
+      layout.put(types.rows.items[index], &grid, row: listTop + i)
+      if index == types.rows.index { select(&grid, row: listTop + i) }
+    }
+    if let type = types.rows.selected { putPreview(&grid, "\(type.name): the last problems", none: "no problems") }
+  }
+
+  private var typeColumns: [Column<StoredTypeCount>] {
+    func trip(_ microseconds: Int64?) -> (String, Style) { (microseconds.map(Words.shortLength) ?? "-", .plain) }
+    let hasProfiles = Set(types.rows.items.map(\.profile)).count > 1
+    return [
+      Column(title: "type", width: 10, isFlexible: true, priority: 0) {
+        ((hasProfiles ? $0.profile + " " : "") + $0.name, Style(.name))
+      },
+      Column(title: "role", width: 9, priority: 10) { ($0.role, Style(.faint)) },
+      Column(title: "frames", width: 7, isRight: true, priority: 8) { Self.count($0.count) },
+      Column(title: "msgs", width: 7, isRight: true, priority: 1) { Self.count($0.messages) },
+      Column(title: "lost", width: 7, isRight: true, priority: 2) { Self.count($0.lost, .alarm) },
+      Column(title: "rejected", width: 8, isRight: true, priority: 5) { Self.count($0.rejected, .alarm) },
+      Column(title: "retry", width: 7, isRight: true, priority: 4) { Self.count($0.retries, .warning) },
+      Column(title: "hb missed", width: 9, isRight: true, priority: 9) { Self.count($0.lostHeartbeats, .warning) },
+      Column(title: "p50 c2s", width: 8, isRight: true, priority: 6) { trip($0.roundTrip50ToServer) },
+      Column(title: "p95 c2s", width: 8, isRight: true, priority: 3) { trip($0.roundTrip95ToServer) },
+      Column(title: "p50 s2c", width: 8, isRight: true, priority: 7) { trip($0.roundTrip50ToClient) },
+      Column(title: "p95 s2c", width: 8, isRight: true, priority: 3) { trip($0.roundTrip95ToClient) },
+    ]
+  }
+}

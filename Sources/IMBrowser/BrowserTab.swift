@@ -1,0 +1,52 @@
+package import IMTerminal
+
+/// A list that a digit shows, from every screen.
+package enum BrowserTab: Int, CaseIterable, Sendable {
+  /// Problems by kind and cause.
+  case problems
+  /// Sessions.
+  case sessions
+  /// TCP connections.
+  case connections
+  /// Messages of all sessions.
+  case messages
+  /// Types of messages.
+  case types
+
+  /// The screen that it is.
+  package var screen: Browser.Screen {
+    switch self {
+    case .problems: .problems
+    case .sessions: .sessions
+    case .connections: .connections
+    case .messages: .messages
+    case .types: .types
+    }
+  }
+
+  /// The key that shows it: `1` to `5`.
+  package var key: Key { Key(.character(Unicode.Scalar(UInt8(0x31 + rawValue)))) }
+  /// What help calls the key.
+  var label: String { "\(rawValue + 1)" }
+  /// Its title.
+  var title: String {
+    switch self {
+    case .problems: "Problems"
+    case .sessions: "Sessions"
+    case .connections: "Connections"
+    case .messages: "Messages"
+    case .types: "Types"
+    }
+  }
+
+  /// What help says of its key.
+  var help: String {
+    switch self {
+    case .problems: "problems by kind and cause, the worst first"
+    case .sessions: "sessions, the worst first"
+    case .connections: "TCP connections, the worst first"
+    case .messages: "messages of all sessions"
+    case .types: "types of messages, the worst first"
+    }
+  }
+}
