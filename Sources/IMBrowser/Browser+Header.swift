@@ -8,6 +8,8 @@ extension Browser {
   /// Rows of a screen from which on there are tabs, and above lists totals in words and a graph with a time axis; from which on there
   /// is a preview beneath lists; and from which on there are small graphs as well.
   private static let fullHeight = 16, previewHeight = 24, tallHeight = 34
+  /// Messages of a preview, at most: a tall screen is for the list.
+  private static let previewLimit = 14
 
   /// Whether the screen is a list of the home, whose header says how the capture went.
   private var isHome: Bool {
@@ -236,7 +238,7 @@ extension Browser {
     listTop = headingRow + 1
     let room = grid.height - listTop - 2
     // A row divides them.
-    preview.height = grid.height >= Self.previewHeight && room >= 10 ? room / 2 - 1 : 0
+    preview.height = grid.height >= Self.previewHeight && room >= 10 ? min(room / 2 - 1, Self.previewLimit) : 0
     return room - (preview.height > 0 ? preview.height + 1 : 0)
   }
 

@@ -243,7 +243,7 @@ extension Browser {
   }
 
   private func box(_ grid: inout Grid, _ title: String, lines: [(String, String)]) {
-    let height = min(lines.count, grid.height - listTop - 2)
+    let height = min(lines.count, grid.height - 5)
     let label = lines.reduce(0) { max($0, cells($1.0)) }
     let inner = min(grid.width - 4, lines.reduce(cells(title)) { max($0, label + cells($1.1) + 2) })
     let left = max(0, (grid.width - inner - 4) / 2), top = max(0, (grid.height - height - 2) / 2)

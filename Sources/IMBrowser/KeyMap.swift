@@ -101,10 +101,10 @@ package struct KeyMap: Sendable {
     } + [
       Row(
         keys: [Key("[")], label: "[", action: .brush(-1),
-        help: "a brush over the metrics over time; move it to the left"),
+        help: "a brush over the graph; move it to the left"),
       Row(
         keys: [Key("]")], label: "]", action: .brush(1),
-        help: "the same, to the right; Enter: only this time, Esc: none"),
+        help: "move it to the right; Enter: only its time; Esc: no brush"),
       Row(keys: [Key("{")], label: "{", action: .widenBrush(-1), help: "make the brush shorter"),
       Row(keys: [Key("}")], label: "}", action: .widenBrush(1), help: "make it longer"),
       Row(keys: [Key("v")], label: "v", action: .graph, help: "draw metrics over time in dots, bars or letters"),
@@ -113,7 +113,7 @@ package struct KeyMap: Sendable {
         keys: [Key("!")], label: "!", action: .command, help: "the command that prints what is shown", word: "command"),
       Row(
         keys: [Key("m")], label: "m", action: .mouse,
-        help: "give the mouse to the terminal, to select text; take it back"
+        help: "leave the mouse to the terminal; take it back"
       ),
       Row(keys: [.control("l")], label: "^L", action: .redraw, help: "paint everything again"),
       Row(keys: [.control("z")], label: "^Z", action: .suspend, help: "stop; fg goes on"),

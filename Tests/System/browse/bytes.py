@@ -15,7 +15,7 @@ def opened(bench, name, message, *options, **size):
     terminal = bench.terminal(bench.sample(name), *options, **{"width": 120, "height": 40, **size})
     terminal.wait("by problems", absent="●")
     terminal.press("a")
-    terminal.wait(r"^. +1 ")
+    terminal.wait(r"^ messages of all sessions.*\n. +1 ")
     for _ in range(message - 1):
         terminal.press("Down")
     terminal.wait("message %d " % message)
@@ -111,7 +111,7 @@ def check_a_capture_that_is_gone(bench):
     terminal = bench.terminal(store)
     terminal.wait("by problems")
     terminal.press("a")
-    terminal.wait(r"^. +1 ")
+    terminal.wait(r"^ messages of all sessions.*\n. +1 ")
     terminal.press("Enter")
     terminal.wait("gone.pcap: ")
     terminal.wait("messages of all sessions")

@@ -13,7 +13,7 @@ NAMES = [
 
 def check_nothing_of_it_reaches_the_terminal(bench):
     path = traffic.write(os.path.join(bench.folder, "hostile.pcap"), NAMES, ["\x1b[2Jtext\x1b]0;x\x07 \u009b2J \r\n", b"\x1b[31m\xff\xfe"])
-    terminal = bench.terminal(bench.store(path, "--payload"), width=100)
+    terminal = bench.terminal(bench.store(path, "--payload"), width=100, height=50)
     wanted = "of %d" % len(NAMES)
     terminal.wait(wanted)
     title = terminal.ask("#{pane_title}")

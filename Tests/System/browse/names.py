@@ -19,7 +19,7 @@ def spaces():
 def opened(bench, store, log, *words):
     open(log, "w").close()
     within = ["unshare", "-n", "-m", sys.executable, os.path.join(os.path.dirname(__file__), "dns.py"), log]
-    terminal = bench.terminal(store, *words, width=120, height=70, within=within)
+    terminal = bench.terminal(store, *words, width=120, height=90, within=within)
     terminal.wait("%d of %d" % (COUNT, COUNT))
     return terminal
 

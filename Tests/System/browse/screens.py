@@ -319,7 +319,7 @@ def check_home(bench):
     """Problems and totals are those that commands print, and the preview is of the row that is selected."""
     capture = bench.sample("tjp-weak-network.pcap")
     terminal = bench.terminal(capture)
-    lines = terminal.wait("ACK p50 up 26.4 ms, down 121.7 ms", absent="●")
+    lines = terminal.wait(r"to 08:55:08[\s\S]*ACK p50 up 26.4 ms, down 121.7 ms", absent="●")
     assert re.search("  2025-10-09 08:53:20 to 08:55:08 *$", lines[0]), lines[0]
     assert lines[1] == " 6 connections (2 reset), 3 sessions, 51 messages, 2 lost, 5 retries,", lines[1]
     assert lines[2] == " 1 of 13 heartbeats missed, ACK p50 up 26.4 ms, down 121.7 ms", lines[2]
