@@ -11,7 +11,7 @@ extension Browser {
     switch event {
     case .paste(let text):
       if saving.form != nil {
-        return saving.input.insert(text.split(whereSeparator: \.isNewline).joined(separator: " "))
+        return pasteSaving(text.split(whereSeparator: \.isNewline).joined(separator: " "))
       }
       guard input != nil else { return }
       input?.insert(text.split(whereSeparator: \.isNewline).joined(separator: " "))
@@ -169,6 +169,9 @@ extension Browser {
     case .typeCommand: beginCommand()
     case .unfold: unfold()
     case .wrap: toggleWrap()
+    case .clock:
+      showsClock.toggle()
+      note = showsClock ? "times of day" : "times since the first message"
     case .nextProblem: findProblem([], isForward: true)
     case .previousProblem: findProblem([], isForward: false)
     case .nextOfKind(let index): findProblem(ProblemNames.kind(index), isForward: true)

@@ -6,7 +6,7 @@ import IMWire
 /// The screen of a ladder: who sent what to whom, and what became of it.
 extension Browser {
   /// Cells of the times and of the marks in front of the lanes.
-  private static let timeWidth = 10, markWidth = 4
+  private static let timeWidth = 10, clockWidth = 13, markWidth = 4
 
   /// Opens the ladder of what is selected.
   mutating func openLadder() {
@@ -36,14 +36,15 @@ extension Browser {
     listTop = headingRow + 2
     putLadderHeading(&grid)
     ladder.list.resize(grid.height - listTop - 2)
-    let time = grid.width >= 60 ? Self.timeWidth : 0
+    let time = grid.width < 60 ? 0 : showsClock ? Self.clockWidth : Self.timeWidth
     let left = time + Self.markWidth
     let lane = min(60, max(22, (grid.width - left) * 11 / 20))
     grid.put("client", row: listTop - 1, column: left, style: Style(.faint))
     grid.put("server", row: listTop - 1, column: left + lane - 6, style: Style(.faint))
     for (i, index) in ladder.list.visible.enumerated() {
       let item = ladder.list.items[index]
-      put(item.line, &grid, row: listTop + i, time: time, left: left, lane: lane)
+      let text = showsClock ? item.time.map { MessageItem.clock($0, zone) } ?? "" : item.line.time
+      put(item.line, text, &grid, row: listTop + i, time: time, left: left, lane: lane)
       if index == ladder.list.index { grid.restyle(row: listTop + i, columns: 0..<grid.width) { $0.with(.reverse) } }
     }
   }
@@ -60,9 +61,11 @@ extension Browser {
     grid.restyle(row: row, columns: 0..<grid.width) { $0.with(.underline) }
   }
 
-  private func put(_ line: LadderLine, _ grid: inout Grid, row: Int, time: Int, left: Int, lane: Int) {
+  private func put(
+    _ line: LadderLine, _ timeText: String, _ grid: inout Grid, row: Int, time: Int, left: Int, lane: Int
+  ) {
     let style: Style = line.isTrouble || line.form == .copy ? Style(.alarm) : .plain
-    if time > 0 { grid.put(fitted: line.time, row: row, column: 0, width: time, isRight: true, style: Style(.faint)) }
+    if time > 0 { grid.put(fitted: timeText, row: row, column: 0, width: time, isRight: true, style: Style(.faint)) }
     grid.put(
       fitted: line.mark, row: row, column: time, width: Self.markWidth - 1, isRight: true, style: style.with(.bold))
     switch line.form {
@@ -102,7 +105,8 @@ extension Browser {
     guard ladder.isLoaded, let item = ladder.list.selected else {
       return ladder.isLoaded ? "no messages" : "opening…"
     }
-    return "message \(grouped(UInt64(max(0, item.message.id))))   \(item.message.type)"
+    return
+      "message \(grouped(UInt64(max(0, item.message.id))))   packet \(grouped(UInt64(max(0, item.message.packet))))"
       + "   RTT: without messages that were sent again" + (ladder.isFirst ? "   first part" : "")
       + (ladder.isLast ? "   last part" : "")
   }

@@ -12,6 +12,8 @@ extension Browser {
     /// The name that is being typed, and what for; `nil` while none is.
     var form: SaveRequest.Form?
     var input = TextInput()
+    /// Whether the name is the suggested one, which the first typed character replaces.
+    var isSuggested = false
     /// What is to replace a file that is there, if somebody says so.
     var asks: SaveRequest?
     /// What is being written.
@@ -45,7 +47,7 @@ extension Browser {
       return
     }
     saving.form = form
-    saving.input = TextInput(form.suggestedName)
+    (saving.input, saving.isSuggested) = (TextInput(form.suggestedName), true)
   }
 
   /// Takes a key where a name or an answer is wanted.
@@ -71,8 +73,20 @@ extension Browser {
           form: form, name: name, choice: isLadder ? PageRequest.Choice(ladder.choice) : messages.choice,
           selected: isLadder ? [] : selectedMessages.sorted()))
     case (.escape, _), (.character("c"), .control): saving.form = nil
-    default: _ = saving.input.take(key)
+    default:
+      // A name is typed in place of the suggestion, and any other key edits it.
+      if saving.isSuggested, case .character = key.code, key.modifiers.isSubset(of: .shift) {
+        saving.input = TextInput()
+      }
+      if saving.input.take(key) { saving.isSuggested = false }
     }
+  }
+
+  /// Takes pasted text where a name is wanted.
+  mutating func pasteSaving(_ text: String) {
+    if saving.isSuggested { saving.input = TextInput() }
+    saving.isSuggested = false
+    saving.input.insert(text)
   }
 
   private mutating func save(_ request: SaveRequest) {
@@ -118,7 +132,7 @@ extension Browser {
     var at = grid.put(label, row: row, column: 0, limit: max(10, grid.width * 2 / 3), style: Style(.name, .bold))
     var before = saving.input.parts.before
     while cells(plainText(String(before))) > max(4, grid.width - at - 2) { before = before.dropFirst() }
-    at += grid.put(String(before), row: row, column: at)
+    at += grid.put(String(before), row: row, column: at, style: saving.isSuggested ? Style(.faint) : .plain)
     let behind = saving.input.parts.behind
     grid.put(behind.isEmpty ? " " : String(behind), row: row, column: at)
     if at < grid.width { grid.restyle(row: row, columns: at..<at + 1) { $0.with(.reverse) } }

@@ -146,6 +146,8 @@ package struct Browser: Sendable {
 
   /// Whether texts of messages are wrapped, and not cut.
   package internal(set) var wrapsText = false
+  /// Whether a ladder has times of day, and not those since its first message.
+  var showsClock = false
 
   var hasMouse: Bool
   var wishes: [Wish] = []

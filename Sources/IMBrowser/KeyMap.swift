@@ -6,7 +6,7 @@ package enum BrowserAction: Hashable, Sendable {
   case open, back, filter, sort, reverse, pin, allMessages, problems
   case nextProblem, previousProblem, nextOfKind(Int)
   case follow, mark, savePackets, saveRows, saveLadder
-  case left, right, otherPane, unfold, wrap
+  case left, right, otherPane, unfold, wrap, clock
   case tab(BrowserTab)
   case ladder, graph, typeCommand
   /// Moves the brush by so many cells, or makes it longer by as many.
@@ -217,6 +217,8 @@ package struct KeyMap: Sendable {
       Row(
         keys: [Key("n")], label: "n", action: .nextProblem, help: "the next message with a problem", word: "next!"),
       Row(keys: [Key("N")], label: "N", action: .previousProblem, help: "the last one with a problem"),
+      Row(
+        keys: [Key("t")], label: "t", action: .clock, help: "times of day, or since the first message", word: "times"),
       Row(
         keys: [Key("w")], label: "w", action: .savePackets,
         help: "write the packets of the ladder's messages to a capture file", word: "pcap"),

@@ -154,12 +154,13 @@ struct LadderPart {
         let next = i + 1 < lines.count ? lines[i + 1].row : nil
         let id = next.flatMap { rows.indices.contains($0) ? rows[$0].id : nil }
         return LadderItem(
-          id: LadderItem.ID(kind: .silence(id?.place ?? 0), number: id?.number ?? near.id), line: line, message: near,
+          id: LadderItem.ID(kind: .silence(id?.place ?? 0), number: id?.number ?? near.id), line: line, time: nil,
+          message: near,
           isOfMessage: false)
       }
       let row = rows[index]
       if let message = row.message { near = message }
-      return LadderItem(id: row.id, line: line, message: near, isOfMessage: row.message != nil)
+      return LadderItem(id: row.id, line: line, time: row.at, message: near, isOfMessage: row.message != nil)
     }
   }
 }

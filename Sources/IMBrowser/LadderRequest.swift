@@ -1,6 +1,6 @@
 package import IMOutput
 package import IMStore
-import IMWire
+package import IMWire
 
 /// A part of a ladder that is wanted.
 package struct LadderRequest: Equatable, Sendable {
@@ -34,6 +34,8 @@ package struct LadderItem: Equatable, Sendable {
   package let id: ID
   /// How it is drawn.
   package let line: LadderLine
+  /// When it was; `nil` of a silence.
+  package let time: Timestamp?
   /// The message that it is of; of what is no message's, the nearest one.
   package let message: StoredMessage
   /// Whether it is the message's own, so that its bytes may be shown.

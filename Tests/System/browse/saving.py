@@ -109,9 +109,10 @@ def check_a_folder_that_is_not_there(bench):
 def check_typed_letters_do_nothing_else(bench):
     terminal, folder = opened(bench, "tjp-weak-network.pcap")
     terminal.press("e")
-    terminal.press("C-u")
+    terminal.wait("messages.csv")
+    # What is typed takes the place of the suggestion.
     terminal.type("qqnPmf")
-    terminal.wait("qqnPmf")
+    terminal.wait(": qqnPmf *$")
     terminal.press("Escape")
     terminal.wait("messages of all sessions", absent="qqnPmf")
     assert os.listdir(folder) == []
