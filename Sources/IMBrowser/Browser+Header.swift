@@ -79,10 +79,9 @@ extension Browser {
   /// The totals of a title that has one row.
   private func headline(width: Int) -> [String] {
     guard hasTotals else { return [] }
-    var parts = [
-      counted(Int64(totals.sessions), "session"), counted(totals.messages, "message"),
-      "\(grouped(UInt64(max(0, totals.lost)))) lost",
-    ]
+    let lost = "\(grouped(UInt64(max(0, totals.lost)))) lost"
+    if width < 60 { return [counted(totals.messages, "msg"), lost] }
+    var parts = [counted(Int64(totals.sessions), "session"), counted(totals.messages, "message"), lost]
     if totals.rejected > 0 { parts.append("\(grouped(UInt64(totals.rejected))) rejected") }
     if let heartbeats = heartbeatText { parts.append(heartbeats) }
     return parts

@@ -12,7 +12,11 @@ package struct MessageItem: Equatable, Sendable {
   package let time: String
   /// The connection's client, for messages of several sessions.
   package let client: String
-  /// What became of it, in words: `✓ 23.1 ms`, `unanswered: network`.
+  /// Its retries: `R2`; empty without one.
+  let retries: String
+  /// The time to its answer: `23.1 ms`; empty without one.
+  let roundTrip: String
+  /// What became of it, in words: `✓`, `unanswered: network`, `rejected: not_authorized`.
   package let outcome: String
   /// What is wrong with it, as a letter: `!` failed, `R` retried, `~` late, duplicate or unknown; a blank for nothing.
   package let mark: String
@@ -29,6 +33,8 @@ package struct MessageItem: Equatable, Sendable {
     (textCells, textBreaks) = (cells(plainText(text)), text.reduce(0) { $0 + ($1.isNewline ? 1 : 0) })
     time = Self.clock(message.time, zone)
     outcome = Self.outcome(message)
+    retries = message.retries > 0 ? "R\(message.retries)" : ""
+    roundTrip = message.latency.map(Words.shortLength) ?? ""
     mark =
       !message.problems.isDisjoint(with: [.rejected, .unanswered, .damaged])
       ? "!" : message.problems.contains(.retried) ? "R" : message.problems == [] ? " " : "~"
@@ -56,9 +62,11 @@ package struct MessageItem: Equatable, Sendable {
     case .some(let fate): text = fate.name
     case nil: text = "?"
     }
-    if let cause = message.cause { text += ": \(cause.name)" }
-    if let latency = message.latency { text += " \(Words.shortLength(latency))" }
-    if message.retries > 0 { text += ", \(message.retries) \(message.retries == 1 ? "retry" : "retries")" }
+    if message.fate == .rejected, let status = message.status {
+      text += ": \(status)"
+    } else if let cause = message.cause {
+      text += ": \(cause.name)"
+    }
     if message.problems.contains(.late) { text += ", late" }
     if let after = message.deliveredAfter { text += ", delivered after \(Words.shortLength(after))" }
     if let after = message.readAfter { text += ", read after \(Words.shortLength(after))" }

@@ -27,23 +27,32 @@ struct MessageRow: RowViewModel {
   /// The columns in front of the text.
   func columns(_ layout: RowLayout, style: Style, plain: Style, name: Style) -> [RowPart] {
     let message = item.message
+    let isWide = layout.width >= 120, isNarrow = layout.width < 70
     var parts = [RowPart(text: item.mark, style: style.with(.bold), width: 1)]
     if layout.width >= 56 {
-      parts.append(RowPart(text: String(message.id), style: Style(.faint), width: 8, isRight: true))
+      parts.append(RowPart(text: String(message.id), style: Style(.faint), width: isWide ? 8 : 7, isRight: true))
     }
     parts.append(RowPart(text: item.time, style: plain, width: 12))
     parts.append(RowPart(text: message.direction == .clientToServer ? "→" : "←", style: Style(.faint), width: 1))
     if layout.showsClient, layout.width >= 100 {
       parts.append(RowPart(text: item.client, style: name, width: 21))
     }
-    parts.append(RowPart(text: message.type, style: name, width: layout.width >= 56 ? 14 : 8))
-    if layout.width >= 70 {
-      parts.append(RowPart(text: message.sequence.map { "seq=\($0)" } ?? "", style: plain, width: 12))
+    parts.append(RowPart(text: message.type, style: name, width: isWide ? 14 : isNarrow ? 8 : 12))
+    if !isNarrow {
+      let sequence = message.sequence.map { (isWide ? "seq=" : "") + $0 } ?? ""
+      parts.append(RowPart(text: sequence, style: plain, width: isWide ? 12 : 10))
     }
-    if layout.width >= 120 {
+    if isWide {
       parts.append(RowPart(text: "\(message.byteCount) B", style: plain, width: 9, isRight: true))
     }
-    parts.append(RowPart(text: item.outcome, style: style, width: nil))
+    if isNarrow {
+      let words = [item.outcome, item.roundTrip, item.retries].filter { !$0.isEmpty }
+      parts.append(RowPart(text: words.joined(separator: " "), style: style, width: nil))
+    } else {
+      parts.append(RowPart(text: item.retries, style: style, width: isWide ? 3 : 2))
+      parts.append(RowPart(text: item.roundTrip, style: plain, width: 8, isRight: true))
+      parts.append(RowPart(text: item.outcome, style: style, width: nil))
+    }
     return parts
   }
 }

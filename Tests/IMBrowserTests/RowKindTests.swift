@@ -59,7 +59,7 @@ import Testing
       String(String(grid.text(row: row).reversed().drop { $0 == " " }.reversed()))
     }
     #expect(text[4].hasPrefix("!") && text[4].contains("unanswered"))
-    #expect(text[5].hasPrefix("R") && text[5].contains("2 retries"))
+    #expect(text[5].hasPrefix("R") && text[5].contains(" R2   "))
     #expect(text[6] == "   ├ packet 14 of night.pcap, 20 B at 350 of its stream")
     #expect(text[7] == "   ├ R1 after 3.0 s" && text[8] == "   ├ R2 after 9.0 s")
     #expect(text[9] == "   ├ crc ok  session 张三")

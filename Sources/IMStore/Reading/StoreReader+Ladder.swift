@@ -62,7 +62,7 @@ extension StoreReader {
     \(StoredMessage.columns), substr(copies, 1, 400), substr(answers, 1, 400), \
     (SELECT role = 'heartbeat' FROM type WHERE type.id = message.type), \
     (SELECT name = 'bad' FROM checksum AS c WHERE c.id = message.checksum), \
-    (SELECT ifnull(name, number) FROM status WHERE status.id = message.status)
+    \(StoredMessage.statusColumn)
     """
 
   /// The messages behind the one with number `id`, 0 for the first ones; at most `count`, in order.

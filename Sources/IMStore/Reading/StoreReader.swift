@@ -110,7 +110,8 @@ package final class StoreReader {
   private func page(
     _ condition: String, _ id: Int64, _ choice: PageChoice, _ count: Int
   ) throws(StoreError) -> [StoredMessage] {
-    let prepared = try prepared("SELECT \(StoredMessage.columns) FROM message WHERE \(condition) LIMIT ?2")
+    let prepared = try prepared(
+      "SELECT \(StoredMessage.columns), \(StoredMessage.statusColumn) FROM message WHERE \(condition) LIMIT ?2")
     defer { prepared.statement.reset() }
     prepared.statement.bind(1, id)
     prepared.statement.bind(2, Int64(min(max(count, 0), Self.maximumPage)))
@@ -118,7 +119,9 @@ package final class StoreReader {
     var messages: [StoredMessage] = []
     while try prepared.statement.step() {
       let row = prepared.statement.row
-      messages.append(StoredMessage(row, types: try typeNames(with: row.number(5))))
+      var message = StoredMessage(row, types: try typeNames(with: row.number(5)))
+      message.status = row.number(StoredMessage.columnCount).map { "\($0)" } ?? row.text(StoredMessage.columnCount)
+      messages.append(message)
     }
     return messages
   }

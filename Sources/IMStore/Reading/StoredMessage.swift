@@ -37,6 +37,8 @@ package struct StoredMessage: Equatable, Sendable {
   package var role: FrameRole?
   /// Microseconds from the first copy to the receipts that say that it was delivered, and read; `nil` without one.
   package var deliveredAfter: Int64?, readAfter: Int64?
+  /// What its answer said, by name or number; `nil` where it said nothing.
+  package var status: String?
 
   /// The columns in the order in which `init` reads them.
   static let columns = """
@@ -44,6 +46,10 @@ package struct StoredMessage: Equatable, Sendable {
     capture, packet, stream_offset, \(Schema.receipt(.delivered, of: "message.id")), \
     \(Schema.receipt(.read, of: "message.id"))
     """
+  /// How many they are.
+  static let columnCount: Int32 = 19
+  /// The status of its answer, in SQL: in a column of its own.
+  static let statusColumn = "(SELECT ifnull(name, number) FROM status WHERE status.id = message.status)"
 
 }
 

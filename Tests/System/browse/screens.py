@@ -98,6 +98,7 @@ def check_general_keys_on_each_screen(bench):
         terminal.press("m")
         terminal.wait("the mouse selects rows")
         terminal.press("C-l")
+        shown(terminal, name)
         for key in ["?", "F1"]:
             terminal.press(key)
             terminal.wait("keys and commands")
@@ -339,7 +340,7 @@ def check_home(bench):
     terminal.wait(r"^! +19 08:53:29.210 → data ")
     terminal.press("Down", "Down")
     terminal.wait("session 40475: its last problems")
-    terminal.wait(r"^R +\d+ .*, 1 retry", absent="^! +19 ")
+    terminal.wait(r"^R +\d+ .*  R1 ", absent="^! +19 ")
 
 
 def check_connections(bench):
