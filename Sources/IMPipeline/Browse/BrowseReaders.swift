@@ -4,12 +4,13 @@ import IMEngine
 import IMWire
 
 /// The threads that work for the browser: one for lists that are read whole, one for pages, which do not wait for lists, one for what is
-/// counted by type and for previews, one that
+/// counted by type, one for previews, one that
 /// decodes captures again for bytes, one that writes files, and one that lays out rows.
 final class BrowseReaders {
   private let lists: StoreReading
   private let pages: StoreReading
-  private let details: StoreReading
+  private let types: StoreReading
+  private let previews: StoreReading
   private let frames: FrameReading
   private let files: FileSaving
   /// Looks names up; `nil` where none were asked for.
@@ -25,7 +26,8 @@ final class BrowseReaders {
   ) throws(CaptureError) {
     lists = try StoreReading(path, .lists, zone: .local, answers)
     pages = try StoreReading(path, .pages, zone: .local, answers)
-    details = try StoreReading(path, .details, zone: .local, answers)
+    types = try StoreReading(path, .types, zone: .local, answers)
+    previews = try StoreReading(path, .previews, zone: .local, answers)
     frames = try FrameReading(path, input, plans.frames, decode, answers)
     names = if let sources { try NameReading(sources, path, answers) } else { nil }
     files = try FileSaving(path, input, plans.files, decode, answers)
@@ -36,7 +38,8 @@ final class BrowseReaders {
   func put(_ request: BrowserRequest) {
     switch request {
     case .sessions, .connections, .problems, .strip: lists.desk.put(request)
-    case .types, .preview: details.desk.put(request)
+    case .types: types.desk.put(request)
+    case .preview: previews.desk.put(request)
     case .page, .problem, .news, .details, .ladder, .moment: pages.desk.put(request)
     case .frame: frames.desk.put(request)
     case .save: files.desk.put(request)
@@ -49,7 +52,8 @@ final class BrowseReaders {
   func end() {
     lists.end()
     pages.end()
-    details.end()
+    types.end()
+    previews.end()
     frames.end()
     files.end()
     names?.end()

@@ -14,8 +14,10 @@ final class StoreReading {
     case lists
     /// Pages of messages.
     case pages
-    /// What may take longer: messages by type, and previews.
-    case details
+    /// Messages by type, for which it reads all of them.
+    case types
+    /// Previews, which are a search while a store has no indexes.
+    case previews
   }
 
   /// Starts a thread over the store at `path` for `workload`.
