@@ -31,6 +31,9 @@ extension Browser {
     }
   }
 
+  /// The command that lists all connections, decoded or not.
+  var connectionsCommand: String { command("streams", []) }
+
   // MARK: Times
 
   /// The filter by time, in the language of `-Y`; empty without one.

@@ -101,7 +101,7 @@ extension Browser {
       connections.states[state].map { "\(grouped(UInt64(max(0, $0)))) \(word)" }
     }
     var parts = [
-      counted(connections.all, "connection") + (ends.isEmpty ? "" : " (\(ends.joined(separator: ", ")))"),
+      counted(connections.all, "connection") + " decoded" + (ends.isEmpty ? "" : " (\(ends.joined(separator: ", ")))"),
       counted(Int64(totals.sessions), "session"), counted(totals.messages, "message"),
       "\(grouped(UInt64(max(0, totals.lost)))) lost",
     ]

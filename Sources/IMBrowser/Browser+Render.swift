@@ -164,16 +164,17 @@ extension Browser {
       layout.put(sessions.items[index], &grid, row: listTop + i)
       if index == sessions.index { select(&grid, row: listTop + i) }
     }
-    if totals.sessions == 0, sessionsShown != nil, !progress.isLoading { putUnread(&grid, from: listTop + 1) }
+    putUnread(&grid)
     if let session = sessions.selected {
       putPreview(&grid, "session \(session.name ?? "#\(session.id)"): its last problems", none: "no problems")
     }
   }
 
-  /// Why there is nothing to list, as far as there is space.
-  private func putUnread(_ grid: inout Grid, from first: Int) {
-    var row = first
-    for sentence in progress.unread {
+  /// Where nothing is decoded: why there is nothing to list, and the command to try, as far as there is space.
+  func putUnread(_ grid: inout Grid) {
+    guard totals.sessions == 0, sessionsShown != nil, !progress.isLoading, !progress.isLive else { return }
+    var row = listTop + 1
+    for sentence in progress.unread + ["all TCP connections, with ports and TLS names: " + connectionsCommand] {
       var line = ""
       for word in plainText(sentence).split(separator: " ").map(String.init) + [""] {
         let isOver = word.isEmpty || cells(line) + cells(word) + 4 > grid.width
@@ -209,6 +210,7 @@ extension Browser {
       layout.put(problems.items[index], &grid, row: listTop + i)
       if index == problems.index { select(&grid, row: listTop + i) }
     }
+    putUnread(&grid)
     guard let row = problems.selected else { return }
     if row.bit == nil {
       putPreview(&grid, row.kind, none: "it concerns a stream, and no message")

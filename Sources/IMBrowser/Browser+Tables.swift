@@ -20,6 +20,7 @@ extension Browser {
       layout.put(connections.rows.items[index], &grid, row: listTop + i)
       if index == connections.rows.index { select(&grid, row: listTop + i) }
     }
+    putUnread(&grid)
     if let connection = connections.rows.selected {
       putPreview(&grid, "connection #\(connection.id): its last problems", none: "no problems")
     }
@@ -71,6 +72,7 @@ extension Browser {
       layout.put(types.rows.items[index], &grid, row: listTop + i)
       if index == types.rows.index { select(&grid, row: listTop + i) }
     }
+    putUnread(&grid)
     if let type = types.rows.selected { putPreview(&grid, "\(type.name): the last problems", none: "no problems") }
   }
 

@@ -332,7 +332,7 @@ def check_home(bench):
     terminal = bench.terminal(capture)
     lines = terminal.wait(r"to 08:55:08[\s\S]*ACK p50 up 26.4 ms, down 121.7 ms", absent="●")
     assert re.search("  2025-10-09 08:53:20 to 08:55:08 *$", lines[0]), lines[0]
-    assert lines[1] == " 6 connections (2 reset), 3 sessions, 51 messages, 2 lost, 5 retries,", lines[1]
+    assert lines[1] == " 6 connections decoded (2 reset), 3 sessions, 51 messages, 2 lost, 5 retries,", lines[1]
     assert lines[2] == " 1 of 13 heartbeats missed, ACK p50 up 26.4 ms, down 121.7 ms", lines[2]
     # A mark for each time at which a message was lost.
     assert graph(terminal).count("!") == 2, graph(terminal)
@@ -341,6 +341,17 @@ def check_home(bench):
     terminal.press("Down", "Down")
     terminal.wait("session 40475: its last problems")
     terminal.wait(r"^R +\d+ .*  R1 ", absent="^! +19 ")
+
+
+def check_nothing_decoded(bench):
+    """Each list says what there is instead, and a command that prints something."""
+    capture = bench.sample("tls/tjp-tls13.pcap")
+    terminal = bench.terminal(capture, width=160)
+    for key in "21352":
+        terminal.press(key)
+        lines = terminal.wait(r"TLS 1.3 to im\.example[\s\S]*imdump streams \S+", absent="●")
+        command = re.search(r"imdump (streams) (\S+)", "\n".join(lines)).groups()
+        assert "im.example" in bench.imdump(*command).stdout, lines
 
 
 def check_connections(bench):
