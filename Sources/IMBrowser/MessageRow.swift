@@ -57,7 +57,7 @@ struct MessageRow: RowViewModel {
   }
 }
 
-/// A message that failed: without an answer, refused or damaged.
+/// A message that failed: without an answer, rejected or damaged.
 struct ErrorRow: RowViewModel {
   static var place: RowPlace { .line }
   static func rows(_ context: RowContext) -> [any RowViewModel] {

@@ -127,7 +127,7 @@ package struct SessionTotals: Equatable, Sendable {
   package var messages: Int64 = 0
   /// Messages that were lost.
   package var lost: Int64 = 0
-  /// Messages that were refused.
+  /// Messages that were rejected.
   package var rejected: Int64 = 0
   /// Copies of messages after the first.
   package var retries: Int64 = 0

@@ -64,8 +64,8 @@ enum SessionTable {
       },
       Column(title: title("retry", .retries), width: 6, isRight: true, priority: 5) { counted($0.retries, .warning) },
       Column(title: title("lost", .lost), width: 5, isRight: true, priority: 3) { counted($0.lost, .alarm) },
-      Column(title: "refused", width: 7, isRight: true, priority: 13) { counted($0.rejected, .alarm) },
-      Column(title: "hb lost", width: 7, isRight: true, priority: 9) { counted($0.lostHeartbeats, .warning) },
+      Column(title: "rejected", width: 8, isRight: true, priority: 13) { counted($0.rejected, .alarm) },
+      Column(title: "hb missed", width: 9, isRight: true, priority: 9) { counted($0.lostHeartbeats, .warning) },
       Column(title: title("last", .last), width: 8, priority: 9) { session in
         (session.last.map { String(MessageItem.clock($0, zone).prefix(8)) } ?? "-", .plain)
       },

@@ -106,8 +106,8 @@ package struct TimeStrip: Sendable {
       trips("p95 c2s") { $0.roundTrip95ToServer }, counts("lost", .alarm) { $0.lost },
       trips("p95 s2c") { $0.roundTrip95ToClient }, counts("retries", .warning) { $0.retries },
     ].compactMap { $0 }
-    if figures.hasHeartbeats { all.append(counts("hb lost", .alarm) { $0.lostHeartbeats }) }
-    if periods.contains(where: { $0.rejected > 0 }) { all.append(counts("refused", .alarm) { $0.rejected }) }
+    if figures.hasHeartbeats { all.append(counts("hb missed", .alarm) { $0.lostHeartbeats }) }
+    if periods.contains(where: { $0.rejected > 0 }) { all.append(counts("rejected", .alarm) { $0.rejected }) }
     all.append(counts("messages") { $0.messages })
     return all
   }

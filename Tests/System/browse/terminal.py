@@ -87,6 +87,12 @@ class Terminal:
     def press(self, *keys):
         """Presses keys, by tmux's names of them."""
         screen = screen_of(self.lines())
+        for _ in range(3):
+            if screen:
+                break
+            # A frame may have been painted in part.
+            time.sleep(0.02)
+            screen = screen_of(self.lines())
         self.bench.pressed.update((screen, key) for key in keys)
         # A key after its prefix is one key of help.
         self.bench.pressed.update((screen, "'" + key) for prefix, key in zip(keys, keys[1:]) if prefix == "'")
