@@ -1,4 +1,4 @@
-package import IMCommandLine
+import IMCommandLine
 import IMMetrics
 import IMPipeline
 package import IMReport
