@@ -181,7 +181,7 @@ extension Browser {
   }
 
   private func putAxis(_ grid: inout Grid, _ metrics: StoredPeriods, row: Int, left: Int, width: Int) {
-    let seconds = Int64(metrics.periods.count) * metrics.width
+    let seconds = Int64(metrics.periods.count) &* metrics.width
     // Of several days the day matters more than the second.
     func text(_ second: Int64) -> String {
       let time = Timestamp(seconds: second, fraction: 0)
