@@ -39,7 +39,8 @@ final class ChatSession: Watcher {
   private var isRefused = false
 
   init(_ options: Chat) throws(Complaint) {
-    let server = try options.connection.resolved()[0]
+    let servers = try options.connection.resolved()
+    let server = servers[0]
     let tls = try options.connection.security()
     ledger = if let path = options.ledger { try Ledger(path) } else { nil }
     do throws(StoreError) {
@@ -56,6 +57,7 @@ final class ChatSession: Watcher {
     (peer, group, saves) = (options.group ?? options.to, options.group, options.save)
     view = ChatView(me: options.name, peer: peer)
     var configuration = options.client.configuration(server: server, user: options.name, number: 0)
+    configuration.alternatives = Array(servers.dropFirst())
     configuration.token = try options.connection.token()
     if let store {
       (configuration.identity, configuration.secret) = (store.identity, store.secret)

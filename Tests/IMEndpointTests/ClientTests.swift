@@ -2,6 +2,7 @@ import Foundation
 import IMEndpointCore
 import IMTestSupport
 import IMWire
+import Synchronization
 import Testing
 
 @testable import IMEndpoint
@@ -155,5 +156,35 @@ import Testing
     await ann.connect()
     #expect(await ann.state == .disconnected)
     #expect(await server.thread.perform { $0.core.metrics.messagesReceived } == 0)
+  }
+
+  /// Where nobody listens at the first address, the next one is tried at once, and the client stays with it.
+  @Test func theNextAddressIsTried() async throws {
+    let server = try TestServer()
+    var configuration = ClientConfiguration(server: try Self.freeEndpoint(), user: "ann")
+    configuration.alternatives = [try Self.freeEndpoint(), server.endpoint]
+    // An attempt that failed is not followed by another one while this test waits.
+    configuration.reconnect.base = .seconds(600)
+    let entries = Mutex<[LogEntry]>([])
+    let ann = try Client(configuration, log: { entry in entries.withLock { $0.append(entry) } })
+    await ann.connect()
+    for await event in ann.events {
+      if case .connection(.connected, _) = event { break }
+    }
+    #expect(await ann.metrics.connectionAttempts == 3)
+    #expect(entries.withLock { $0.contains { $0.level == .info && $0.text == "connection: connected" } })
+  }
+
+  /// The addresses of a name are asked for where the connection cannot be made.
+  @Test func theNameIsResolvedAnew() async throws {
+    let server = try TestServer()
+    var configuration = ClientConfiguration(server: try Self.freeEndpoint(), user: "ann")
+    (configuration.reconnect.base, configuration.reconnect.jitter) = (.milliseconds(1), .zero)
+    let ann = try Client(configuration, name: ServerName(host: "127.0.0.1", port: server.endpoint.port))
+    await ann.connect()
+    for await event in ann.events {
+      if case .connection(.connected, _) = event { break }
+    }
+    #expect(await ann.state == .connected)
   }
 }

@@ -21,12 +21,18 @@ public final class Client: Sendable {
   /// With a `store` (`FileStore`) the client outlives its process, however that ends: it has the identity and the secret of the store, what
   /// waited goes out (`ClientEvent.restored`), and what the application had taken is not shown again. The server then waits for it
   /// `ClientConfiguration.expiry`, 30 days if that is zero.
+  ///
+  /// With a `name` the server's addresses are asked for anew whenever the connection is lost or cannot be made, at most every 5 s.
+  /// `log` is called on the client's thread.
   public init(
     _ configuration: ClientConfiguration, tls: sending TLSContext? = nil, bodies: (any BodyStore)? = nil,
-    store: sending (any ClientStore)? = nil
+    store: sending (any ClientStore)? = nil, name: ServerName? = nil,
+    log: (@Sendable (LogEntry) -> Void)? = nil
   ) throws(TransportError) {
     let (events, continuation) = AsyncStream.makeStream(of: ClientEvent.self)
-    let thread = try LoopThread { loop in ClientDriver(configuration, loop, tls, bodies, store, continuation) }
+    let thread = try LoopThread { loop in
+      ClientDriver(configuration, loop, tls, bodies, store, name, log, continuation)
+    }
     self.thread = thread
     self.events = ClientEvents(stream: events) { kind, sequence in
       thread.tell { $0.took(kind, sequence, isAsked: false) }

@@ -1,3 +1,5 @@
+import IMWire
+
 /// What a client's thread works on: a core on a transport, and who waits for what.
 final class ClientDriver {
   private let transport: LinuxTransport<ClientCore>
@@ -7,6 +9,8 @@ final class ClientDriver {
   private var observers = MessageObservers()
   private let acknowledges: Acknowledgment
   private let store: (any ClientStore)?
+  private let log: (@Sendable (LogEntry) -> Void)?
+  private let resolution: NameResolution?
   /// Whether the store has failed: nothing is sent any more.
   private var hasStoreFailed = false
   private var isWanted = false
@@ -15,10 +19,13 @@ final class ClientDriver {
 
   init(
     _ configuration: ClientConfiguration, _ loop: EventLoop, _ tls: TLSContext?, _ bodies: (any BodyStore)?,
-    _ store: (any ClientStore)?, _ events: AsyncStream<ClientEvent>.Continuation
+    _ store: (any ClientStore)?, _ name: ServerName?, _ log: (@Sendable (LogEntry) -> Void)?,
+    _ events: AsyncStream<ClientEvent>.Continuation
   ) {
     self.events = events
     self.store = store
+    self.log = log
+    resolution = name.map { NameResolution($0, loop.remote) }
     acknowledges = configuration.acknowledges
     var configuration = configuration
     configuration.acknowledges = .manual
@@ -33,6 +40,7 @@ final class ClientDriver {
     // Where the system does not tell of routes, the path counts as one that never changes.
     try? transport.watchPath(to: configuration.server)
     transport.onTurn = { [unowned self] core, now in turn(&core, now) }
+    resolution?.onAnswer = { [unowned self] in resolved($0) }
     restore(in: session(.chat))
   }
 
@@ -61,6 +69,7 @@ final class ClientDriver {
       hasStoreFailed = true
       isWanted = false
       core.storeFailed(at: now)
+      log?(LogEntry(.error, "the store failed: \(error)"))
       events.yield(.storeFailed(error))
     }
   }
@@ -188,7 +197,10 @@ final class ClientDriver {
   private func turn(_ core: inout ClientCore, _ now: Moment) {
     core.take(&inbox)
     observers.publish(inbox)
-    for event in inbox.events { tell(event) }
+    for event in inbox.events {
+      if let log, let entry = LogEntry(event) { log(entry) }
+      tell(event)
+    }
     keep(&core, now)
     tellWhoLeaves(core)
   }
@@ -198,6 +210,7 @@ final class ClientDriver {
     case .message(let message): came(message)
     case .connection(let session, let state, _, let reason) where session == sessions[.chat]:
       events.yield(.connection(state, reason))
+      if isWanted, state != .connected, reason != .requested { resolution?.ask(at: transport.loop.now) }
     case .handshake(let session, .refused(let refusal)): events.yield(.refused(kind(session), refusal))
     case .failure(let message, _, let reason): events.yield(.failed(message, reason))
     case .gap(_, let device, let first, let last): events.yield(.gap(device, first...last))
@@ -217,6 +230,16 @@ final class ClientDriver {
     case .withdrawn(let name, _): events.yield(.withdrawn(name))
     // A damaged frame comes again; bytes that are no frames end their connection, which is told.
     case .progress, .connection, .handshake, .damaged, .notFrames, .joined, .left, .sending: break
+    }
+  }
+
+  /// What the server's name stands for now.
+  private func resolved(_ answer: Result<[Endpoint], TransportError>) {
+    switch answer {
+    case .success(let endpoints):
+      log?(LogEntry(.debug, "the server has \(endpoints.count) address\(endpoints.count == 1 ? "" : "es")"))
+      transport.update { $0.serverResolved(to: endpoints, at: $1) }
+    case .failure(let error): log?(LogEntry(.warning, error.description))
     }
   }
 

@@ -48,6 +48,20 @@ package func endpoint(_ address: sockaddr_storage) -> Endpoint? {
   }
 }
 
+/// A server by the name of its host, or its address, and a port.
+public struct ServerName: Hashable, Sendable {
+  /// The host's name or address.
+  public var host: String
+  /// The port.
+  public var port: UInt16
+
+  /// A name of its parts.
+  public init(host: String, port: UInt16) {
+    self.host = host
+    self.port = port
+  }
+}
+
 /// The endpoints that a host's name or address stands for, in the order in which the system would try them.
 ///
 /// It may ask name servers and blocks meanwhile.

@@ -4,6 +4,9 @@ public import IMWire
 public struct ClientConfiguration: Hashable, Sendable {
   /// Where the server is.
   public var server: Endpoint
+  /// Further addresses of the same server: where one does not answer, the next is tried, 16 in all. See also
+  /// `ClientCore.serverResolved`.
+  public var alternatives: [Endpoint] = []
   /// Who this client is.
   public var identity: ClientIdentity
   /// What proves that this client is the one its identity names.

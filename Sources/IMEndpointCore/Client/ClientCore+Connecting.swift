@@ -1,3 +1,5 @@
+public import IMWire
+
 /// Connections: when one is wanted, when another, and when one is given up.
 extension ClientCore {
   /// Connects a session. If the client has a connection, that is at once. One that is connecting goes on.
@@ -58,6 +60,13 @@ extension ClientCore {
     }
     beatIfDue(at: now)
     wake(by: heartbeat.due)
+  }
+
+  /// The server's name stands for these addresses now. A connection that stands stays; what is opened next goes to one of them. Without an
+  /// address nothing changes.
+  public mutating func serverResolved(to endpoints: [Endpoint], at now: Moment) {
+    clock = now
+    servers.replace(endpoints)
   }
 
   // MARK: steering
@@ -153,12 +162,13 @@ extension ClientCore {
     reconnector.began()
     phase = .attempting(since: now)
     opensSinceSuccess = 0
+    servers.begin()
     wake(by: now.advanced(by: configuration.reconnect.attemptTimeout))
     openAnother(at: now)
   }
 
   /// Opens a connection if there is a place for it, or one can be made.
-  private mutating func openAnother(at now: Moment) {
+  mutating func openAnother(at now: Moment) {
     let used = openMask | openingMask | closingMask
     if used.nonzeroBitCount >= configuration.maximumConnections { makePlace(at: now) }
     let free = (0..<8).first { links[$0].phase == .free }
@@ -182,7 +192,9 @@ extension ClientCore {
     if let racing, let limit = racing.retransmissionLimit, roundTripIsShort(racing) {
       options.longestRetransmissionTimeout = limit
     }
-    commands.append(.open(connection(place), to: configuration.server, options: options))
+    let remote = servers.take(isConnected: openMask != 0)
+    links[place].remote = remote
+    commands.append(.open(connection(place), to: remote, options: options))
     wake(by: now.advanced(byNanoseconds: openSpacing))
   }
 

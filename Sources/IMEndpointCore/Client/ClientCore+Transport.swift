@@ -32,6 +32,7 @@ extension ClientCore {
       return
     }
     openMask |= Self.bit(link)
+    if wasDown, let remote = links[link].remote { servers.succeeded(remote) }
     // A round trip of a second or more is the kernel's second question.
     let roundTrip = now.nanoseconds(since: links[link].requestedAt)
     if roundTrip < 1_000_000_000 { roundTrips.add(roundTrip, at: now) }
@@ -112,7 +113,12 @@ extension ClientCore {
       let ended = DisconnectReason(reason)
       // A host that turns one attempt away turns all away; other failures may be those of one attempt.
       if openMask == 0, case .attempting = phase, isFinal(ended) {
-        attemptFailed(ended, at: now)
+        // Another address may be another host.
+        if servers.hasUntried {
+          openAnother(at: now)
+        } else if openingMask == 0 || servers.all.count == 1 {
+          attemptFailed(ended, at: now)
+        }
       } else {
         steer(at: now)
       }

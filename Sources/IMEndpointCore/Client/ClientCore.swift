@@ -36,6 +36,7 @@ public struct ClientCore: EndpointCore, Sendable {
   var links = [ClientLink](repeating: ClientLink(), count: 8)
   var openMask: UInt8 = 0
   var openingMask: UInt8 = 0
+  var servers: ServerAddresses
   var phase = Phase.idle
   var lastOpenAt = Moment(nanoseconds: .min)
   var opensSinceSuccess = 0
@@ -89,6 +90,7 @@ public struct ClientCore: EndpointCore, Sendable {
     var configuration = configuration
     configuration.maximumConnections = min(8, max(1, configuration.maximumConnections))
     self.configuration = configuration
+    servers = ServerAddresses([configuration.server] + configuration.alternatives)
     random = SeededGenerator(seed: configuration.seed)
     var other = SeededGenerator(seed: ~configuration.seed)
     instance = other.next()

@@ -1,3 +1,5 @@
+internal import IMWire
+
 /// One session of a client.
 struct ClientSession: Sendable {
   let id: SessionID
@@ -61,6 +63,8 @@ struct ClientLink: Sendable {
   /// A `write` command is out, or the transport waits until the connection is writable.
   var isWriting = false
   var requestedAt = Moment(nanoseconds: 0)
+  /// Where it goes to.
+  var remote: Endpoint?
   /// When something was last read.
   var heardAt = Moment(nanoseconds: 0)
   /// Frames that wait for an answer and went out here; pieces of large messages are not among them.
