@@ -158,7 +158,7 @@ extension ECSWriter {
     }
     pen.literal(",\"body_bytes\":")
     pen.number(UInt64(exchange.bodyCount))
-    // What is there because of its outcome stands for itself alone.
+    // A message that was taken because of its outcome represents itself alone.
     if !options.messageLog.takes(exchange) { pen.piece(sampled) }
     pen.piece(form.pointee.version)
     if let facts {

@@ -43,7 +43,7 @@ struct KeptLogFiles {
 struct ShippedFiles {
   private let offsets: [String: UInt64]
 
-  /// What the state in the folder behind `handle` says; `nil` where there is none that this process may read.
+  /// Reads the state in the folder that `handle` has open; `nil` where there is none that this process may read.
   init?(in handle: Int32) {
     let file = openat(handle, ".ship/state", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else { return nil }

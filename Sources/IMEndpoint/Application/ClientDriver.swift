@@ -233,7 +233,7 @@ final class ClientDriver {
     }
   }
 
-  /// What the server's name stands for now.
+  /// Takes the addresses that the server's name has now.
   private func resolved(_ answer: Result<[Endpoint], TransportError>) {
     switch answer {
     case .success(let endpoints):

@@ -25,7 +25,7 @@ public struct LogEntry: Sendable, Hashable, CustomStringConvertible {
 
   init(_ level: Level, _ text: String) { (self.level, self.text) = (level, text) }
 
-  /// What a client's log says of an event; `nil` for nothing.
+  /// The entry of an event; `nil` for an event that is not logged.
   init?(_ event: EndpointEvent) {
     switch event {
     case .connection(_, let state, _, let reason):

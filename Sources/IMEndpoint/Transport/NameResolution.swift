@@ -1,7 +1,7 @@
 import Glibc
 import IMWire
 
-/// Asks what a host's name stands for on a thread of its own, because the system's question blocks; one at a time, and not too often.
+/// Resolves a host's name on a thread of its own, because `getaddrinfo` blocks: one query at a time, one in 5 s at most.
 final class NameResolution {
   /// Nanoseconds between two questions.
   private static let pause: Int64 = 5_000_000_000

@@ -62,7 +62,7 @@ extension ClientCore {
     wake(by: heartbeat.due)
   }
 
-  /// The server's name stands for these addresses now. A connection that stands stays; what is opened next goes to one of them. Without an
+  /// Takes the addresses that the server's name has now. An open connection stays; the next one goes to one of these addresses. Without an
   /// address nothing changes.
   public mutating func serverResolved(to endpoints: [Endpoint], at now: Moment) {
     clock = now

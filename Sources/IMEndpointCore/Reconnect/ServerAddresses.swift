@@ -2,8 +2,8 @@ internal import IMWire
 
 /// The addresses of a server, and which of them the next connection goes to.
 ///
-/// The first connection of an attempt goes to the address that worked last, and each further one to the next, round and round, until one
-/// stands. From then on all connections go to its address: another one may be another host, which knows nothing of the sessions.
+/// The first connection of an attempt goes to the address that worked last, and each further one to the next, round and round, until one is
+/// open. From then on all connections go to its address: another one may be another host, which knows nothing of the sessions.
 struct ServerAddresses: Sendable {
   /// Addresses that are kept, at most.
   static var limit: Int { 16 }
@@ -32,7 +32,7 @@ struct ServerAddresses: Sendable {
   /// An attempt begins.
   mutating func begin() { (next, untried) = (good, all.count) }
 
-  /// The address of a further connection, beside one that stands or without one.
+  /// The address of a further connection, beside an open one or without one.
   mutating func take(isConnected: Bool) -> Endpoint {
     guard !isConnected else { return all[good] }
     defer {
@@ -42,12 +42,12 @@ struct ServerAddresses: Sendable {
     return all[next]
   }
 
-  /// A connection to this address stands while no other does.
+  /// A connection to this address is the first that is open.
   mutating func succeeded(_ endpoint: Endpoint) {
     if let place = all.firstIndex(of: endpoint) { (good, next) = (place, place) }
   }
 
-  /// The server's name stands for other addresses now. The one that worked last stays the first where it is among them.
+  /// The server's name has other addresses now. The one that worked last stays the first where it is among them.
   mutating func replace(_ endpoints: [Endpoint]) {
     let new = Self.distinct(endpoints)
     guard !new.isEmpty, new != all else { return }
