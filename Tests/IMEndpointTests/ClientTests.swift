@@ -54,11 +54,9 @@ import Testing
     }
   }
 
-  /// A port of the loopback that nothing listens at.
-  static func freeEndpoint() throws -> Endpoint {
-    let file = try Sockets.listen(at: Endpoint(address: LinuxTransportTests.loopback, port: 0), backlog: 1)
-    defer { close(file) }
-    return try #require(Sockets.local(file))
+  /// An address of the loopback at which no other test listens.
+  static func unusedEndpoint(_ number: UInt8) -> Endpoint {
+    Endpoint(address: IPAddress(v4: 0x7F00_4D00 | UInt32(number)), port: 7_707)
   }
 
   /// Opens a store that the client before it has not let go of yet.
@@ -88,7 +86,7 @@ import Testing
 
   @Test func whatWaitsOutlivesItsProcess() async throws {
     let folder = try TemporaryFolder()
-    let endpoint = try Self.freeEndpoint()
+    let endpoint = Self.unusedEndpoint(1)
     do {
       let ann = try Client(
         ClientConfiguration(server: endpoint, user: "ann"), store: try FileStore(folder: folder.path + "/ann"))
@@ -161,8 +159,8 @@ import Testing
   /// Where nobody listens at the first address, the next one is tried at once, and the client stays with it.
   @Test func theNextAddressIsTried() async throws {
     let server = try TestServer()
-    var configuration = ClientConfiguration(server: try Self.freeEndpoint(), user: "ann")
-    configuration.alternatives = [try Self.freeEndpoint(), server.endpoint]
+    var configuration = ClientConfiguration(server: Self.unusedEndpoint(2), user: "ann")
+    configuration.alternatives = [Self.unusedEndpoint(3), server.endpoint]
     // An attempt that failed is not followed by another one while this test waits.
     configuration.reconnect.base = .seconds(600)
     let entries = Mutex<[LogEntry]>([])
@@ -178,7 +176,7 @@ import Testing
   /// The addresses of a name are asked for where the connection cannot be made.
   @Test func theNameIsResolvedAnew() async throws {
     let server = try TestServer()
-    var configuration = ClientConfiguration(server: try Self.freeEndpoint(), user: "ann")
+    var configuration = ClientConfiguration(server: Self.unusedEndpoint(4), user: "ann")
     (configuration.reconnect.base, configuration.reconnect.jitter) = (.milliseconds(1), .zero)
     let ann = try Client(configuration, name: ServerName(host: "127.0.0.1", port: server.endpoint.port))
     await ann.connect()
