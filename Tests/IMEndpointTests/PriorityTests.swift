@@ -49,11 +49,27 @@ import Testing
     var queues = PriorityQueues()
     for index in 0..<3 { queues.append(message(UInt64(index), .low)) }
     expect(letters(&queues, isWeak: true, isIdle: false, at: 4.9), "")
-    #expect(queues.lowDeadline == .seconds(5))
+    #expect(queues.lowDeadline(after: .seconds(4.9)) == .seconds(5))
+    #expect(queues.lowDeadline(after: .seconds(5)) == nil)
     expect(letters(&queues, isWeak: true, isIdle: false, at: 5), "l")
     expect(letters(&queues, isWeak: true, isIdle: false, at: 5.9), "")
     expect(letters(&queues, isWeak: true, isIdle: false, at: 6), "l")
     expect(letters(&queues, isWeak: true, isIdle: true, at: 6.1, limit: 1), "l")
+  }
+
+  /// A low message that a full window holds back, too, is not waited for in a loop.
+  @Test func noDeadlineStaysInThePast() throws {
+    let simulation = Simulation(seed: 1)
+    let (client, session) = try simulation.addClient()
+    simulation.run(until: simulation.now + 1)
+    for _ in 0..<200 { simulation.clients[client].heartbeat.sampled(5_000_000_000) }
+    #expect(simulation.clients[client].quality.isWeak)
+    for link in 0..<8 { simulation.clients[client].links[link].window.sent(64 << 20) }
+    try simulation.clients[client].send(body: [1], priority: .low, in: session, at: simulation.moment)
+    let later = simulation.moment.advanced(by: .seconds(6))
+    simulation.clients[client].deadlineReached(at: later)
+    #expect(simulation.clients[client].waiting(in: session).queued == 1)
+    #expect(simulation.clients[client].deadline.map { $0 > later } ?? true)
   }
 
   @Test func queuesAreBoundedAndSayWhenThereIsRoom() throws {

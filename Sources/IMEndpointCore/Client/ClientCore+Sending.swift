@@ -197,7 +197,7 @@ extension ClientCore {
     while moved < share, links[link].output.byteCount < limit {
       let isOpen = links[link].window.takesMessages
       guard let entry = sessions[place].traffic.dequeue(isWeak: isWeak, urgentOnly: !isOpen, at: now) else {
-        if isWeak { wake(by: sessions[place].traffic.queues.lowDeadline) }
+        if isWeak { wake(by: sessions[place].traffic.queues.lowDeadline(after: now)) }
         break
       }
       let id = sessions[place].traffic.pending[entry].id

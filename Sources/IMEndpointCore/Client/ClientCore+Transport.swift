@@ -112,13 +112,15 @@ extension ClientCore {
     case .opening:
       let ended = DisconnectReason(reason)
       // A host that turns one attempt away turns all away; other failures may be those of one attempt.
-      if openMask == 0, case .attempting = phase, isFinal(ended) {
-        // Another address may be another host.
-        if servers.hasUntried {
-          openAnother(at: now)
-        } else if openingMask == 0 || servers.all.count == 1 {
-          attemptFailed(ended, at: now)
-        }
+      guard openMask == 0, case .attempting = phase, isFinal(ended) else {
+        steer(at: now)
+        break
+      }
+      // Another address may be another host.
+      if servers.hasUntried {
+        openAnother(at: now)
+      } else if openingMask == 0 || servers.all.count == 1 {
+        attemptFailed(ended, at: now)
       } else {
         steer(at: now)
       }

@@ -86,10 +86,12 @@ struct PriorityQueues: Sendable {
     return now >= first.acceptedAt.advanced(by: Self.patience) && now >= lastLowAt.advanced(by: Self.lowSpacing)
   }
 
-  /// When what is low may go on a weak network; `nil` when nothing low waits.
-  var lowDeadline: Moment? {
+  /// When a low message may go on a weak network. `nil` when none waits, or when it may go already: then something else holds it back, and
+  /// waiting for a moment in the past would never end.
+  func lowDeadline(after now: Moment) -> Moment? {
     guard let first = lanes[3].items.first else { return nil }
-    return max(first.acceptedAt.advanced(by: Self.patience), lastLowAt.advanced(by: Self.lowSpacing))
+    let deadline = max(first.acceptedAt.advanced(by: Self.patience), lastLowAt.advanced(by: Self.lowSpacing))
+    return deadline > now ? deadline : nil
   }
 
   /// Takes a message out that has not had its turn yet.
