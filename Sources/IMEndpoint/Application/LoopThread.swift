@@ -1,5 +1,3 @@
-import Glibc
-
 /// An event loop on a thread of its own, and what lives there.
 ///
 /// The content is made before the thread starts. From then on only the loop's thread touches it and the loop, which is why
@@ -14,19 +12,8 @@ final class LoopThread<Content>: @unchecked Sendable {
     let loop = try EventLoop()
     self.loop = loop
     content = try make(loop)
-    let body = Unmanaged.passRetained(ThreadBody { try? loop.run() })
-    var thread = pthread_t()
-    let code = pthread_create(
-      &thread, nil,
-      { place in
-        if let place { Unmanaged<ThreadBody>.fromOpaque(place).takeRetainedValue().run() }
-        return nil
-      }, body.toOpaque())
-    guard code == 0 else {
-      body.release()
-      throw TransportError("pthread_create", code)
-    }
-    pthread_detach(thread)
+    let code = DetachedThread.start { try? loop.run() }
+    guard code == 0 else { throw TransportError("pthread_create", code) }
   }
 
   /// Has `work` run on the loop's thread, which ends with it; after that nothing runs there any more.
@@ -55,10 +42,4 @@ final class LoopThread<Content>: @unchecked Sendable {
       loop.remote.perform { [self] in work(content, continuation) }
     }
   }
-}
-
-/// What a thread does.
-private final class ThreadBody {
-  let run: () -> Void
-  init(_ run: @escaping () -> Void) { self.run = run }
 }
