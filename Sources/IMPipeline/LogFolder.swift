@@ -41,8 +41,6 @@ enum LogSeries: CaseIterable, Sendable {
 package struct LogOptions: Equatable, Sendable {
   /// The folder.
   package var folder: String
-  /// What the files hold.
-  package var format = LogFormat.ecs
   /// A file that would have more bytes than these is followed by another.
   package var byteCount: UInt64 = 100 << 20
   /// Minutes of the clock on the wall, by packet time, after which other files begin; `nil` for no such limit.
@@ -113,7 +111,7 @@ final class LogFolder {
 
   /// Gives a folder that was made here to the user that the run becomes, whose files will stand in it.
   func give(to user: Confinement.User) {
-    if isMade { _ = chown(options.folder, user.uid, user.gid) }
+    if isMade { _ = fchown(handle, user.uid, user.gid) }
   }
 
   /// Has files made by `opener`, where the user that the run becomes may not make them.

@@ -17,7 +17,7 @@ struct DocumentChoices: OptionGroup {
   /// The signals that were asked for.
   var signals: Set<OTLPSignal>?
   /// Where the files in the folder are shipped.
-  var engine: String?
+  var shipping: ShippingOptions?
   /// Where telemetry is sent, the folder of what waits, and a file of headers.
   var receiver: String?, queue: String?, headers: String?
 
@@ -68,10 +68,10 @@ struct DocumentChoices: OptionGroup {
         "--log-total <size>",
         "Keep all --log-dir files of this run below this many MB together, suffixes as above: files that imdump ship has sent go first, then the oldest."
       ) { options, word throws(ValueError) in options.limits.totalByteCount = try fileSize(word) },
-      .value(
-        "--ship <url>", \.engine,
+      .custom(
+        "--ship <url>",
         "With -i, also send the --log-dir files to this engine or receiver while they are written, as imdump ship --follow does."
-      ),
+      ) { options, word in options.shipping = ShippingOptions(address: word) },
       .value(
         "--otlp <url>", \.receiver,
         "With -i, send metrics to this OpenTelemetry receiver, such as http://collector:4318; --otlp-signals sends more."
@@ -83,34 +83,30 @@ struct DocumentChoices: OptionGroup {
     ]
   }
 
-  /// What `--otlp` wants: files of telemetry in a folder of its own, which are sent and removed.
-  private func telemetryOptions(
-    _ format: OutputFormat, _ receiver: String, _ isLive: Bool
-  ) throws(UsageError) -> DocumentOptions {
+  /// The choices that `--otlp` stands for: files of telemetry in a folder of their own, which are sent and then removed.
+  private func queued(for receiver: String, _ format: OutputFormat, _ isLive: Bool) throws(UsageError)
+    -> DocumentChoices
+  {
     guard isLive else {
       throw UsageError(
         message: "--otlp sends telemetry of a live capture: give -i, or --log-format otlp and imdump ship")
     }
-    guard folder == nil, engine == nil, fileFormat == nil, format != .ecs, format != .otlp else {
+    guard self.folder == nil, shipping == nil, fileFormat == nil, format != .ecs, format != .otlp else {
       throw UsageError(
         message:
           "--otlp is not for a run with --format ecs or otlp, --log-dir or --ship: a run writes one form, to one place")
     }
-    guard let queue = queue ?? TelemetryQueue.folder() else {
+    guard let folder = queue ?? TelemetryQueue.folder() else {
       throw UsageError(message: "--otlp: no folder for what waits; name one with --otlp-queue")
     }
-    var options = documents
-    options.otlp = otlp(signals ?? [.metrics])
-    var log = limits
-    log.folder = queue
-    log.format = .otlp
-    if files?.byteCount == nil { log.byteCount = 16 << 20 }
-    log.totalByteCount = limits.totalByteCount ?? 1 << 30
-    options.log = log
-    options.ship = ShippingOptions(address: "otlp+" + receiver)
-    options.ship?.headersFile = headers
-    options.ship?.deletesAfter = 60
-    return options
+    var choices = self
+    (choices.receiver, choices.queue, choices.headers) = (nil, nil, nil)
+    (choices.folder, choices.fileFormat, choices.signals) = (folder, .otlp, signals ?? [.metrics])
+    choices.limits.totalByteCount = limits.totalByteCount ?? 1 << 30
+    choices.shipping = ShippingOptions(address: "otlp+" + receiver)
+    choices.shipping?.headersFile = headers
+    choices.shipping?.deletesAfter = 60
+    return choices
   }
 
   private func otlp(_ signals: Set<OTLPSignal>) -> OTLPOptions {
@@ -133,11 +129,11 @@ struct DocumentChoices: OptionGroup {
 
   /// The pipeline's options; `nil` where neither `format` nor a folder wants documents.
   func options(_ format: OutputFormat, isLive: Bool) throws(UsageError) -> DocumentOptions? {
-    if let receiver { return try telemetryOptions(format, receiver, isLive) }
+    if let receiver { return try queued(for: receiver, format, isLive).options(format, isLive: isLive) }
     guard queue == nil, headers == nil else {
       throw UsageError(message: "--otlp-queue and --otlp-headers are about --otlp <url>")
     }
-    guard engine == nil || folder != nil && isLive else {
+    guard shipping == nil || folder != nil && isLive else {
       throw UsageError(
         message: "--ship sends the files of --log-dir of a live capture: give -i and --log-dir, or use imdump ship")
     }
@@ -174,7 +170,7 @@ struct DocumentChoices: OptionGroup {
       }
       options.log = limits
       options.log?.folder = folder
-      options.ship = engine.map { ShippingOptions(address: $0) }
+      options.ship = shipping
     }
     return format == .ecs || format == .otlp || folder != nil ? options : nil
   }

@@ -97,6 +97,7 @@ import Testing
     ["--otlp", "collector:4318"], ["--otlp", "http://user:secret@host"],
     ["--otlp", "http://127.0.0.1:1", "--otlp-headers", "/none"], ["--otlp", "http://127.0.0.1:1", "--log-dir", "x"],
     ["--otlp", "http://127.0.0.1:1", "--format", "ecs"],
+    ["--otlp", "http://127.0.0.1:1", "--log-field", "type"], ["--otlp", "http://127.0.0.1:1", "--log-total", "1M"],
   ])
   func aReceiverThatCannotBe(_ options: [String]) throws {
     let folder = NSTemporaryDirectory() + "imdump-queue-\(UUID().uuidString)"
