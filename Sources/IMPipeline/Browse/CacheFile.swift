@@ -41,7 +41,7 @@ struct CacheFile {
   /// A folder that belongs to `user`, and to nobody else. Anybody may have made one of that name: then it is refused.
   private static func folder(of user: Confinement.User) throws(CaptureError) -> String {
     let folder = "/var/tmp/imdump-\(user.name)"
-    if mkdir(folder, 0o700) == 0 { _ = lchown(folder, user.uid, user.gid) }
+    if mkdir(folder, 0o700) == 0 { user.own(folder: folder) }
     var info = stat()
     guard lstat(folder, &info) == 0, info.st_mode & S_IFMT == S_IFDIR, info.st_uid == user.uid,
       info.st_mode & 0o077 == 0

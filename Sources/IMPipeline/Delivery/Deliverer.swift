@@ -36,7 +36,7 @@ final class Deliverer {
     self.sensor = sensor
     self.isQuiet = isQuiet
     json = AlertJSONWriter(sensor: sensor)
-    socket = try BesideProcess.start(Self.word, purpose: "delivery of alerts")
+    socket = try HelperProcess.start(Self.word, purpose: "delivery of alerts")
     // As much as the kernel allows: a rule may tell a hundred alerts at once.
     var room: Int32 = 1 << 20
     setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<Int32>.size))
@@ -57,7 +57,7 @@ final class Deliverer {
       throw UsageError(message: "--alert-spool \(path): \(systemText(ENOTDIR))")
     }
     defer { free(real) }
-    if isMade, let user { _ = chown(path, user.uid, user.gid) }
+    if isMade, let user { user.own(folder: path) }
     return String(cString: real)
   }
 

@@ -318,7 +318,7 @@ final class DeliveryRun {
 
 /// Delivers alerts when this process was started for that; false where it was not.
 package func deliverAlerts(_ words: [String]) -> Bool {
-  guard BesideProcess.isStarted(words, with: Deliverer.word) else { return false }
-  DeliveryRun(socket: BesideProcess.descriptor).run()
+  guard HelperProcess.isStarted(words, with: Deliverer.word) else { return false }
+  DeliveryRun(socket: HelperProcess.descriptor).run()
   return true
 }

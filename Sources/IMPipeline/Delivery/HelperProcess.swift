@@ -1,14 +1,14 @@
 import Glibc
 import IMOutput
 
-/// This program once more, in a process of its own beside a run: it does what a capture gives up the right to do, runs programs and
-/// opens connections. A socket of whole messages is between them; the process ends when the run has ended.
-enum BesideProcess {
-  /// The descriptor of the socket in the process.
+/// A copy of this program in a process of its own, for what a capture gives up the right to do: to run programs and to open
+/// connections. Messages pass through a socket between it and the run. It ends after the run has ended.
+enum HelperProcess {
+  /// The descriptor of the socket in the helper.
   static let descriptor: Int32 = 3
 
-  /// Starts it with one word as its command line, before rights are given up. It is in a session of its own: signals from the terminal
-  /// are for the run.
+  /// Starts a helper with one word as its command line, before the run gives up rights. It has a session of its own, so that signals from the
+  /// terminal reach the run alone.
   /// - Returns: the run's end of the socket, which never blocks.
   static func start(_ word: String, purpose: String) throws(UsageError) -> Int32 {
     var ends: [Int32] = [-1, -1]

@@ -46,8 +46,8 @@ package struct ShipOptions: Sendable {
   package var access = CurlRequest.Access()
   /// Whether nothing but problems is reported.
   package var isQuiet = false
-  /// The socket to the run whose files are shipped, which ends with it; `nil` where a person started this.
-  var run: Int32?
+  /// The socket to the run whose files are shipped: shipping ends after that run. `nil` for `imdump ship` by itself.
+  var runSocket: Int32?
   /// Whether progress is shown on a terminal.
   package var showsProgress = true
 

@@ -108,7 +108,7 @@ final class ShipRun {
 
   /// Whether the run has ended whose files these are: no more come.
   private var hasRunEnded: Bool {
-    if endsAt == nil, let run = options.run {
+    if endsAt == nil, let run = options.runSocket {
       var poller = pollfd(fd: run, events: Int16(POLLIN), revents: 0)
       if poll(&poller, 1, 0) > 0 { endsAt = LiveWatch.clock() + Shipper.closing }
     }

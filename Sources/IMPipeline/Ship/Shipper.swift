@@ -38,7 +38,7 @@ final class Shipper {
     let path = String(cString: real)
     _ = try ShipSecrets.access(ShipOptions(options, folder: path))
     try Self.makeState(path + "/.ship", user)
-    socket = try BesideProcess.start(Self.word, purpose: "shipping of log files")
+    socket = try HelperProcess.start(Self.word, purpose: "shipping of log files")
     let message = DeliveryMessage(
       DeliveryMessage.configuration, user.map { "\($0.uid) \($0.gid)" } ?? "", isQuiet ? "quiet" : "", path,
       options.address, options.headersFile ?? "", options.deletesAfter.map { "\($0)" } ?? "")
@@ -53,7 +53,7 @@ final class Shipper {
   /// Makes the folder of the state, for the user that the process becomes.
   private static func makeState(_ path: String, _ user: Confinement.User?) throws(UsageError) {
     if mkdir(path, 0o750) == 0 {
-      if let user { _ = chown(path, user.uid, user.gid) }
+      user?.own(folder: path)
     } else if errno != EEXIST {
       throw UsageError(message: "\(path): \(systemText(errno)); how far files were sent is kept there")
     }
@@ -81,10 +81,10 @@ final class Shipper {
 
 /// In the process that a `Shipper` started: ships until its run has ended. `nil` where this is no such process.
 package func shipLogs(_ words: [String]) -> ExitStatus? {
-  guard BesideProcess.isStarted(words, with: Shipper.word) else { return nil }
+  guard HelperProcess.isStarted(words, with: Shipper.word) else { return nil }
   signal(SIGPIPE, SIG_IGN)
   var bytes = [UInt8](repeating: 0, count: DeliveryMessage.maximumBytes)
-  let count = read(BesideProcess.descriptor, &bytes, bytes.count)
+  let count = read(HelperProcess.descriptor, &bytes, bytes.count)
   guard count > 0, let message = DeliveryMessage(decoding: bytes[..<count]),
     message.text(0) == DeliveryMessage.configuration
   else { return .failure }
@@ -93,7 +93,7 @@ package func shipLogs(_ words: [String]) -> ExitStatus? {
   shipping.deletesAfter = Int64(message.text(6))
   var options = ShipOptions(shipping, folder: message.text(3))
   options.isQuiet = !message.text(2).isEmpty
-  options.run = BesideProcess.descriptor
+  options.runSocket = HelperProcess.descriptor
   // Read with the rights of the run that was started: the user that it becomes may not.
   do throws(UsageError) { options.access = try ShipSecrets.access(options) } catch {
     logError(error.message)
