@@ -279,7 +279,7 @@ extension Browser {
     } else if let details, details.id == id, !details.lines.isEmpty {
       messages.unfold(details.lines.map { StoredDetail($0.name, $0.value) })
     } else {
-      note = "what the store says of the message is not there yet"
+      note = "the fields of the message are still being read"
     }
   }
 

@@ -12,12 +12,12 @@ struct ConnectionList: Sendable {
   /// What the rows were asked for with; `nil` before the first ones.
   var shown: ConnectionsRequest?
 
-  /// Whether the list that is wanted is being read: asking anew with every commit would end each reading before its answer.
+  /// Whether the requested list is being read. It is not requested again with each commit: that would cancel every read before its answer.
   var isReading: Bool {
     awaited.map { $0.filter == signal.value.filter && $0.times == signal.value.times } ?? false
   }
 
-  /// Since when the rows are not those that are wanted, whatever the store has got since; `nil` while they are.
+  /// Since when the rows differ from the requested ones, apart from what the store has got since; `nil` while they do not.
   var busySince: Duration? {
     guard let shown, shown.filter != signal.value.filter || shown.times != signal.value.times else { return nil }
     return signal.waitsSince ?? askedAt
@@ -42,7 +42,7 @@ struct TypeList: Sendable {
   /// What it was asked for with.
   var shown: TypesRequest?
 
-  /// Whether the list that is wanted is being read.
+  /// Whether the requested list is being read.
   var isReading: Bool { awaited.map { $0.times == signal.value.times } ?? false }
 
   /// Takes an answer.

@@ -82,7 +82,7 @@ extension Browser {
     }
   }
 
-  /// Takes pasted text where a name is wanted.
+  /// Takes pasted text into the prompt for a name.
   mutating func pasteSaving(_ text: String) {
     if saving.isSuggested { saving.input = TextInput() }
     saving.isSuggested = false

@@ -26,7 +26,7 @@ package enum BrowserTab: Int, CaseIterable, Sendable {
 
   /// The key that shows it: `1` to `5`.
   package var key: Key { Key(.character(Unicode.Scalar(UInt8(0x31 + rawValue)))) }
-  /// What help calls the key.
+  /// The key's label in the help.
   var label: String { "\(rawValue + 1)" }
   /// Its title.
   var title: String {
@@ -39,7 +39,7 @@ package enum BrowserTab: Int, CaseIterable, Sendable {
     }
   }
 
-  /// What help says of its key.
+  /// The key's description in the help.
   var help: String {
     switch self {
     case .problems: "problems by kind and cause, the worst first"

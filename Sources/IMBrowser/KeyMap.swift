@@ -172,7 +172,7 @@ package struct KeyMap: Sendable {
         help: "write the selected messages, or all that are listed, as CSV or JSON lines", word: "export"),
       Row(
         keys: [Key("x")], label: "x", action: .unfold,
-        help: "what the store says of the message, beneath it; again: not"),
+        help: "show the fields of the message beneath it, or hide them"),
       Row(keys: [Key("W")], label: "W", action: .wrap, help: "wrap the texts of messages, or cut them again"),
       Row(keys: [Key("n")], label: "n", action: .nextProblem, help: "the next message with a problem", word: "next!"),
       Row(keys: [Key("N")], label: "N", action: .previousProblem, help: "the last one with a problem"),

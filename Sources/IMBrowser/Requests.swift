@@ -89,7 +89,7 @@ package struct SessionsRequest: Equatable, Sendable {
   package init() {}
 }
 
-/// Connections that are wanted.
+/// A request for connections.
 package struct ConnectionsRequest: Equatable, Sendable {
   /// Connections that are listed, at most: those that lost most.
   package static let limit = 10_000
@@ -108,7 +108,7 @@ package struct ConnectionsRequest: Equatable, Sendable {
   package var words: [String] { filter.split(separator: " ").map { $0.lowercased() } }
 }
 
-/// What is wanted by type.
+/// A request for counts by type.
 package struct TypesRequest: Equatable, Sendable {
   /// Messages that began in this time; `nil` for all.
   package var times: Range<Timestamp>?
