@@ -16,14 +16,6 @@ struct Confinement {
     /// The numbers of user and group.
     var uid: uid_t, gid: gid_t
 
-    /// Makes the user the owner of a folder that this process has made. A link or a file that has taken its place meanwhile keeps its owner.
-    func own(folder path: String) {
-      let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-      guard folder >= 0 else { return }
-      _ = fchown(folder, uid, gid)
-      close(folder)
-    }
-
     /// The user named `name`, if there is one.
     init?(named name: String) {
       guard let entry = getpwnam(name) else { return nil }
@@ -37,6 +29,14 @@ struct Confinement {
       self.name = name
       self.uid = uid
       self.gid = gid
+    }
+
+    /// Makes the user the owner of a folder that this process has made. A link or a file that has taken its place meanwhile keeps its owner.
+    func own(folder path: String) {
+      let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+      guard folder >= 0 else { return }
+      _ = fchown(folder, uid, gid)
+      close(folder)
     }
   }
 

@@ -38,7 +38,9 @@ extension ECSFields {
     ECSField(
       "imdump.msg.checksum.status", .keyword, [.message], "what the checksum said",
       values: ["be", "le", "bad", "none", "good", "unchecked"]),
-    ECSField("imdump.msg.sampled", .double, [.message], "the part of the sessions that the log takes, with sample=1/N"),
+    ECSField(
+      "imdump.msg.sampled", .double, [.message],
+      "the share of the sessions that sample=1/N chose; absent for messages that errors or slow chose"),
   ]
 
   /// Attributes that only OpenTelemetry's records have, beside the fields of documents: of no dataset.

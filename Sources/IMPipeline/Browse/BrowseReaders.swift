@@ -3,9 +3,8 @@ import IMCapture
 import IMEngine
 import IMWire
 
-/// The threads that work for the browser: one for lists that are read whole, one for pages, which do not wait for lists, one for what is
-/// counted by type, one for previews, one that
-/// decodes captures again for bytes, one that writes files, and one that lays out rows.
+/// The threads that work for the browser. Five read: lists that are read whole, pages, which do not wait for lists, counts by type, previews, and
+/// captures, which are decoded again for bytes. One writes files, and one lays out rows.
 final class BrowseReaders {
   private let lists: StoreReading
   private let pages: StoreReading
