@@ -158,13 +158,7 @@ extension Browser {
     sessions.resize(beginList(&grid))
     let order = sessionSignal.value.order
     let person = names.map { names in { (session: StoredSession) in Self.personName(session, names) } }
-    let layout = ColumnLayout(SessionTable.columns(order, zone, person: person), width: grid.width)
-    layout.putTitles(&grid, row: listTop - 1)
-    for (i, index) in sessions.visible.enumerated() {
-      layout.put(sessions.items[index], &grid, row: listTop + i)
-      if index == sessions.index { select(&grid, row: listTop + i) }
-    }
-    putUnread(&grid)
+    putTable(sessions, SessionTable.columns(order, zone, person: person), &grid)
     if let session = sessions.selected {
       putPreview(&grid, "session \(session.name ?? "#\(session.id)"): its last problems", none: "no problems")
     }

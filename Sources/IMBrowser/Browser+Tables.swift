@@ -10,17 +10,22 @@ extension Browser {
     return (text, value > 0 ? color.map { Style($0) } ?? .plain : Style(.faint))
   }
 
+  /// Puts the titles and the visible rows of a list, and why it is empty where nothing was decoded.
+  func putTable<Item, ID>(_ list: SelectableList<Item, ID>, _ columns: [Column<Item>], _ grid: inout Grid) {
+    let layout = ColumnLayout(columns, width: grid.width)
+    layout.putTitles(&grid, row: listTop - 1)
+    for (i, index) in list.visible.enumerated() {
+      layout.put(list.items[index], &grid, row: listTop + i)
+      if index == list.index { select(&grid, row: listTop + i) }
+    }
+    putUnread(&grid)
+  }
+
   // MARK: Connections
 
   mutating func putConnections(_ grid: inout Grid) {
     connections.rows.resize(beginList(&grid))
-    let layout = ColumnLayout(connectionColumns, width: grid.width)
-    layout.putTitles(&grid, row: listTop - 1)
-    for (i, index) in connections.rows.visible.enumerated() {
-      layout.put(connections.rows.items[index], &grid, row: listTop + i)
-      if index == connections.rows.index { select(&grid, row: listTop + i) }
-    }
-    putUnread(&grid)
+    putTable(connections.rows, connectionColumns, &grid)
     if let connection = connections.rows.selected {
       putPreview(&grid, "connection #\(connection.id): its last problems", none: "no problems")
     }
@@ -66,13 +71,7 @@ extension Browser {
 
   mutating func putTypes(_ grid: inout Grid) {
     types.rows.resize(beginList(&grid))
-    let layout = ColumnLayout(typeColumns, width: grid.width)
-    layout.putTitles(&grid, row: listTop - 1)
-    for (i, index) in types.rows.visible.enumerated() {
-      layout.put(types.rows.items[index], &grid, row: listTop + i)
-      if index == types.rows.index { select(&grid, row: listTop + i) }
-    }
-    putUnread(&grid)
+    putTable(types.rows, typeColumns, &grid)
     if let type = types.rows.selected { putPreview(&grid, "\(type.name): the last problems", none: "no problems") }
   }
 
