@@ -22,23 +22,50 @@ import Testing
     for step in 0..<4 { pass(window.limit, 50, at: Double(step) / 100) }
     #expect(window.limit == 16 * first)
     // What is not used does not grow.
-    pass(first, 50, at: 0.5)
+    pass(first, 50, at: 0.1)
     #expect(window.limit == 16 * first)
     // One that is late may have been lost; three show a queue.
-    for _ in 0..<2 { pass(first, 300, at: 1) }
+    for _ in 0..<2 { pass(first, 300, at: 0.15) }
     #expect(window.limit == 16 * first)
-    for _ in 0..<30 { pass(first, 300, at: 1) }
+    // It does not shrink below what the rate carries in a round trip and the time of a piece: 40,960 bytes a second.
+    for step in 1...30 { pass(first, 300, at: 0.2 + Double(step) / 5) }
     #expect(window.limit == first)
     // Between short and long it stays.
-    for _ in 0..<10 { pass(first, 160, at: 2) }
+    for _ in 0..<10 { pass(first, 160, at: 7) }
     #expect(window.limit == first)
     window.sent(first)
     #expect(!window.takesMessages)
     window.released(first)
-    window.sent(window.pieceCount, isPiece: true)
+    // Two pieces, whatever their headers and a text add.
+    window.sent(window.pieceCount + 44, isPiece: true)
+    window.sent(40)
     #expect(window.takesMessages && window.takesPieces)
-    window.sent(window.pieceCount, isPiece: true)
+    window.sent(window.pieceCount + 44, isPiece: true)
     #expect(window.takesMessages && !window.takesPieces)
+  }
+
+  /// A path of 100 kB a second with a round trip of 50 ms, that is always used: after two seconds nothing swings.
+  @Test func theWindowStaysWhereThePathIsFull() {
+    var window = DelayWindow()
+    let (rate, trip) = (100_000.0, 0.05)
+    var (now, free) = (0.0, 0.0)
+    var underWay: [(sent: Double, answer: Double, count: Int)] = []
+    var trips: [Double] = []
+    while now < 20 {
+      while window.takesPieces {
+        let count = window.pieceCount + 44
+        free = max(free, now) + Double(count) / rate
+        underWay.append((now, free + trip, count))
+        window.sent(count, isPiece: true)
+      }
+      let (sent, answer, count) = underWay.removeFirst()
+      now = answer
+      if sent > 2 { trips.append(now - sent) }
+      window.acknowledged(count, isPiece: true, after: Int64((now - sent) * 1e9), at: .seconds(now))
+      // The path is never idle.
+      if sent > 2 { #expect(free >= now - trip) }
+    }
+    #expect(trips.allSatisfy { $0 > 0.2 && $0 < 0.4 }, "\(trips)")
   }
 
   /// Pieces in any order, some of them twice, are the message.
@@ -159,11 +186,12 @@ import Testing
     #expect(transfers.incomingBytes == 0)
   }
 
-  /// A film over a thin link, and small messages beside it: the film takes the time that the link needs, and the others
-  /// hardly notice.
-  @Test func aFilmHoldsNothingUp() throws {
-    // 128 kB a second, 25 ms each way.
-    let simulation = Simulation(Conditions(delay: 0.025, rate: 128_000), seed: 1)
+  /// A film over a line, and small messages beside it: the film takes the time that the line needs for ten seconds of it,
+  /// and the others wait at most two round trips and half a second.
+  @Test(arguments: [32_000.0, 128_000, 400_000], [0.01, 0.025, 0.1]) func aFilmHoldsNothingUp(
+    rate: Double, delay: Double
+  ) throws {
+    let simulation = Simulation(Conditions(delay: delay, rate: rate), seed: 1)
     simulation.sendsAtMost = 32_768
     var (films, texts): ([[UInt8]], Int) = ([], 0)
     simulation.onServerEvent = { event, inbox in
@@ -175,7 +203,7 @@ import Testing
     var (waits, filmAt): ([Double], Double?) = ([], nil)
     let (client, session) = try simulation.addClient()
     simulation.run(until: 1_001)
-    let film = Self.noise(1_280_000)
+    let film = Self.noise(Int(rate) * 10)
     let id = try simulation.clients[client].send(body: film, category: .media, in: session, at: simulation.moment)
     simulation.onClientEvent = { _, event, _ in
       guard case .progress(let message, _, .accepted) = event else { return }
@@ -193,8 +221,9 @@ import Testing
     }
     simulation.run(until: 1_030)
     #expect(films == [film] && texts == 20 && waits.count == 20)
-    #expect(filmAt.map { $0 >= 10 && $0 <= 11.5 } == true, "\(filmAt ?? 0)")
-    #expect(waits.max() ?? 9 <= 0.6, "\(waits)")
+    // A long round trip takes some of them until the window is as large as the path.
+    #expect(filmAt.map { $0 >= 10 && $0 <= 10.8 + 5 * delay * 2 } == true, "\(filmAt ?? 0)")
+    #expect(waits.max() ?? 9 <= 2 * 2 * delay + 0.5, "\(waits)")
     #expect(simulation.clients[client].metrics.messagesRetried == 0)
   }
 
