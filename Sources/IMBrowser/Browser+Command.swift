@@ -54,7 +54,8 @@ extension Browser {
     var conditions: [String] = []
     if let times {
       conditions.append(
-        "first_us < \(times.upperBound.microseconds) AND last_us >= \(times.lowerBound.microseconds)")
+        "ifnull(start_us, first_us) < \(times.upperBound.microseconds) AND ifnull(end_us, last_us) >= \(times.lowerBound.microseconds)"
+      )
     }
     for word in order.filter.split(separator: " ").map({ $0.lowercased() }) { conditions.append(Self.condition(word)) }
     guard !conditions.isEmpty else { return "" }
@@ -128,9 +129,7 @@ extension Browser {
   /// The connections of the list, for a command that reads captures, which has other filters: by their numbers where there are few.
   private var connectionFilter: [String] {
     let wanted = connections.signal.value
-    guard !wanted.filter.isEmpty || wanted.times != nil, connections.rows.items.count <= 200 else {
-      return ["-Y", "profile"]
-    }
+    guard !wanted.filter.isEmpty || wanted.times != nil, connections.rows.items.count <= 200 else { return [] }
     let numbers = connections.rows.items.map { "\($0.id)" }.sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
     return ["-Y", "conn in {" + numbers.joined(separator: ", ") + "}"]
   }
@@ -140,7 +139,8 @@ extension Browser {
     var conditions: [String] = []
     if let times {
       conditions.append(
-        "first_us < \(times.upperBound.microseconds) AND last_us >= \(times.lowerBound.microseconds)")
+        "ifnull(start_us, first_us) < \(times.upperBound.microseconds) AND ifnull(end_us, last_us) >= \(times.lowerBound.microseconds)"
+      )
     }
     for word in connections.signal.value.words {
       conditions.append("instr(\(StoredConnection.searchedText), \(Self.literal(word))) > 0")

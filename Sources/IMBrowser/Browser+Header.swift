@@ -97,11 +97,14 @@ extension Browser {
   private var totalTexts: [String] {
     guard hasTotals else { return [] }
     let connections = totals.connections
-    let ends = [("refused", "refused"), ("timeout", "timed out"), ("reset", "reset")].compactMap { state, word in
+    var ends = [("refused", "refused"), ("timeout", "timed out"), ("reset", "reset")].compactMap { state, word in
       connections.states[state].map { "\(grouped(UInt64(max(0, $0)))) \(word)" }
     }
+    let failed = ["refused", "timeout"].reduce(0) { $0 + (connections.states[$1] ?? 0) }
+    let unread = connections.undecoded - failed
+    if unread > 0 { ends.append("\(grouped(UInt64(unread))) not decoded") }
     var parts = [
-      counted(connections.all, "connection") + " decoded" + (ends.isEmpty ? "" : " (\(ends.joined(separator: ", ")))"),
+      counted(connections.all, "connection") + (ends.isEmpty ? "" : " (\(ends.joined(separator: ", ")))"),
       counted(Int64(totals.sessions), "session"), counted(totals.messages, "message"),
       "\(grouped(UInt64(max(0, totals.lost)))) lost",
     ]

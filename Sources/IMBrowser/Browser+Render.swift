@@ -126,7 +126,10 @@ extension Browser {
       let filter = messages.choice.filter.isEmpty ? "" : "filter: \(messages.choice.filter)   "
       if saysBusy { return filter + "looking…" }
       if problemAwaited != nil { return filter + "looking for the next problem…" }
-      guard let selected = messages.selected else { return filter + (messages.isLoaded ? "no messages" : "opening…") }
+      guard let selected = messages.selected else {
+        let why = connection.flatMap { $0.profile == nil ? ": " + Self.undecoded($0) : nil } ?? ""
+        return filter + (messages.isLoaded ? "no messages" + why : "opening…")
+      }
       let message = selected.message
       return filter
         + "message \(grouped(UInt64(max(0, message.id))))   packet \(grouped(UInt64(max(0, message.packet))))"
@@ -164,16 +167,17 @@ extension Browser {
     }
   }
 
-  /// Where nothing is decoded: why there is nothing to list, and the command to try, as far as there is space.
-  func putUnread(_ grid: inout Grid) {
+  /// Where nothing is decoded: why, and the command to try, below `rows` rows of the list, as far as there is space.
+  func putUnread(_ grid: inout Grid, below rows: Int = 0) {
     guard totals.sessions == 0, sessionsShown != nil, !progress.isLoading, !progress.isLive else { return }
-    var row = listTop + 1
+    var row = listTop + 1 + rows
+    let end = grid.height - 2 - (preview.height > 0 ? preview.height + 1 : 0)
     for sentence in progress.unread + ["all TCP connections, with ports and TLS names: " + connectionsCommand] {
       var line = ""
       for word in plainText(sentence).split(separator: " ").map(String.init) + [""] {
         let isOver = word.isEmpty || cells(line) + cells(word) + 4 > grid.width
         if isOver, !line.isEmpty {
-          guard row < grid.height - 2 else { return }
+          guard row < end else { return }
           grid.put(fitted: " " + line, row: row, column: 0, width: grid.width, style: Style(.warning))
           row += 1
           line = ""

@@ -10,7 +10,7 @@ extension Browser {
     return (text, value > 0 ? color.map { Style($0) } ?? .plain : Style(.faint))
   }
 
-  /// Puts the titles and the visible rows of a list, and why it is empty where nothing was decoded.
+  /// Puts the titles and the visible rows of a list, and beneath them why nothing was decoded, where that is so.
   func putTable<Item, ID>(_ list: SelectableList<Item, ID>, _ columns: [Column<Item>], _ grid: inout Grid) {
     let layout = ColumnLayout(columns, width: grid.width)
     layout.putTitles(&grid, row: listTop - 1)
@@ -18,7 +18,7 @@ extension Browser {
       layout.put(list.items[index], &grid, row: listTop + i)
       if index == list.index { select(&grid, row: listTop + i) }
     }
-    putUnread(&grid)
+    putUnread(&grid, below: list.visible.count)
   }
 
   // MARK: Connections
@@ -27,22 +27,37 @@ extension Browser {
     connections.rows.resize(beginList(&grid))
     putTable(connections.rows, connectionColumns, &grid)
     if let connection = connections.rows.selected {
-      putPreview(&grid, "connection #\(connection.id): its last problems", none: "no problems")
+      putPreview(
+        &grid, "connection #\(connection.id): its last problems",
+        none: connection.profile == nil ? Self.undecoded(connection) : "no problems")
+    }
+  }
+
+  /// Why a connection has no messages.
+  static func undecoded(_ connection: StoredConnection) -> String {
+    switch connection.state {
+    case "refused": "refused: a reset answered the SYN"
+    case "timeout": "timed out: nothing answered the SYN"
+    default: "nothing of it was decoded" + (connection.label.map { ": \($0)" } ?? "")
     }
   }
 
   private var connectionColumns: [Column<StoredConnection>] {
     let zone = zone
+    let labels = connections.rows.items.map { cells($0.label ?? "") }
     func clock(_ time: Timestamp?) -> (String, Style) {
       (time.map { String(MessageItem.clock($0, zone).prefix(8)) } ?? "-", .plain)
     }
-    func end(_ state: String) -> (String, Style) {
-      switch state {
+    func bytes(_ count: Int64?) -> (String, Style) {
+      (count.map { grouped(UInt64(max(0, $0))) } ?? "-", .plain)
+    }
+    func end(_ connection: StoredConnection) -> (String, Style) {
+      switch connection.state {
       case "closed": ("fin", .plain)
-      case "reset": ("reset", Style(.warning))
+      case "reset": ("rst" + (connection.resetBy.map { " " + $0 } ?? ""), Style(.warning))
       case "refused": ("refused", Style(.alarm))
       case "timeout": ("timeout", Style(.alarm))
-      default: (state, .plain)
+      default: (connection.state, .plain)
       }
     }
     return [
@@ -54,16 +69,22 @@ extension Browser {
       Column(title: "start", width: 8, priority: 5) { clock($0.first) },
       Column(title: "client", width: 19, isFlexible: true, priority: 1) { ($0.client, Style(.name)) },
       Column(title: "server", width: 18, priority: 9) { ($0.server, .plain) },
-      Column(title: "profile", width: 8, priority: 6) {
-        ($0.profile + ($0.carrier.map { "/" + $0 } ?? ""), .plain)
+      Column(title: "protocol", width: min(24, max(8, labels.max() ?? 0)), priority: 6) {
+        (($0.label ?? "-") + ($0.profile == nil ? "" : $0.carrier.map { "/" + $0 } ?? ""), .plain)
       },
-      Column(title: "end", width: 7, priority: 4) { end($0.state) },
+      Column(title: "end", width: 7, priority: 4) { end($0) },
       Column(title: "msgs", width: 6, isRight: true, priority: 2) { Self.count($0.messages) },
       Column(title: "retry", width: 5, isRight: true, priority: 7) { Self.count($0.retries, .warning) },
       Column(title: "lost", width: 5, isRight: true, priority: 3) { Self.count($0.lost, .alarm) },
       Column(title: "rejected", width: 8, isRight: true, priority: 10) { Self.count($0.rejected, .alarm) },
       Column(title: "hb missed", width: 9, isRight: true, priority: 11) { Self.count($0.lostHeartbeats, .warning) },
-      Column(title: "last", width: 8, priority: 12) { clock($0.last) },
+      Column(title: "retrans", width: 7, isRight: true, priority: 12) { Self.count($0.retransmissions, .warning) },
+      Column(title: "bytes c2s", width: 10, isRight: true, priority: 13) { bytes($0.bytesToServer) },
+      Column(title: "bytes s2c", width: 10, isRight: true, priority: 13) { bytes($0.bytesToClient) },
+      Column(title: "handshake", width: 9, isRight: true, priority: 14) {
+        ($0.handshake.map(Words.shortLength) ?? "-", .plain)
+      },
+      Column(title: "last", width: 8, priority: 15) { clock($0.last) },
     ]
   }
 

@@ -38,7 +38,9 @@ final class MessageSink: EngineSink {
   /// Receives receipts.
   var onReceipt: ((MessageReceipt) -> Void)?
   /// Told of connections.
-  var watch: ((ConnectionReport) -> Void)?
+  var watch: ((ConnectionReport, TLSHello?) -> Void)?
+  /// The TLS handshake of the next report.
+  @exclusivity(unchecked) private var hello: (serial: UInt32, hello: TLSHello)?
   /// Which of the run's captures is read, from 0.
   @exclusivity(unchecked) var capture: UInt32 = 0
   /// Where the batch that the engine has in hand stands in it.
@@ -104,7 +106,12 @@ final class MessageSink: EngineSink {
     if isLive || follow != nil { decided.append(copy exchange) }
   }
 
-  func connection(_ report: ConnectionReport) { watch?(report) }
+  func hello(_ hello: TLSHello, _ connection: ConnectionInfo) {
+    if watch != nil { self.hello = (connection.serial, hello) }
+  }
+  func connection(_ report: ConnectionReport) {
+    watch?(report, hello?.serial == report.info.serial ? hello?.hello : nil)
+  }
 
   func finished(_ exchange: borrowing Exchange) {
     let exchange = copy exchange

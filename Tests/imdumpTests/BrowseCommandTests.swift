@@ -167,7 +167,7 @@ import Testing
       let times = found.map { isStore ? $0["time_us"] as? Int ?? 0 : ($0["ts"] as? [Int])?.first ?? 0 }
       #expect(!shown.isEmpty && times.sorted() == shown.map { Int($0.time.microseconds) }.sorted(), "\(line)")
     }
-    for row in try reader.connections(limit: 5) {
+    for row in try reader.connections(limit: 20).filter({ $0.profile != nil }).prefix(5) {
       var browser = Self.browser(store, isStore: isStore, sample)
       browser.screen = .messages
       browser.connection = row

@@ -77,9 +77,14 @@ import Testing
       try rows("SELECT k, \(names) FROM (SELECT \(key) AS k, \(Store.sums) GROUP BY 1) ORDER BY 1").map(Store.text)
     }
     for table in ["session", "connection"] {
-      let kept = try rows("SELECT id AS k, \(names) FROM \(table) ORDER BY id").map(Store.text)
+      let kept = try rows(
+        "SELECT id AS k, \(names) FROM \(table) WHERE messages + heartbeats + others > 0 ORDER BY id"
+      ).map(Store.text)
       #expect(try kept == added(table), "\(table)")
     }
+    // A connection without messages ended behind the oldest message, or has an issue.
+    let idle = "FROM connection WHERE messages + heartbeats + others = 0 AND id NOT IN (SELECT connection FROM problem)"
+    #expect(try number("SELECT count(*) AS n \(idle) AND end_us <= (SELECT min(time_us) FROM message)") == 0)
     for width in [1, 10, 60] {
       let kept = try rows("SELECT start_s AS k, \(names) FROM bucket WHERE width_s = \(width) ORDER BY 1").map(
         Store.text)

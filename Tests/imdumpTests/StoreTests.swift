@@ -160,6 +160,46 @@ import Testing
     #expect(try reader.sessions().map(\.state) == told)
   }
 
+  /// Every connection has a row, decoded or not, with what `imdump streams` says of it.
+  @Test(arguments: try Samples.captures()) func connectionsAreThoseOfStreams(_ sample: String) throws {
+    let store = try Store(sample)
+    let rows = try store.rows(
+      "SELECT *, unanswered + damaged AS lost, messages - unacknowledged AS asking FROM connection ORDER BY id")
+    let lines = try Store.objects(["streams", "-q", "--sort", "conn", "--json", Samples.path(sample)])
+    #expect(rows.count == lines.count && !rows.isEmpty)
+    let ends = ["fin": "closed", "rst": "reset"]
+    for (row, line) in zip(rows, lines) {
+      func same(_ column: String, _ told: Any?) {
+        func text(_ value: Any?) -> String { value.map { $0 is NSNull ? "" : "\($0)" } ?? "" }
+        #expect(text(row[column]) == text(told), "\(column) of \(line)")
+      }
+      let ways = ["c2s", "s2c"].map { line[$0] as? [String: Any] ?? [:] }
+      same("id", line["conn"])
+      for side in ["client", "server"] {
+        // The listed client is the end of the TCP connection.
+        let end = (side == "client" ? row["via"] as? String : nil) ?? row[side] as? String ?? ""
+        let port = end.lastIndex(of: ":") ?? end.endIndex
+        #expect("\(end[..<port].filter { !"[]".contains($0) }) \(end[port...].dropFirst())" == line[side] as? String)
+      }
+      same("profile", line["profile"])
+      let end = line["end"] as? String ?? ""
+      #expect(row["state"] as? String == ends[end] ?? end || end == "open" && row["state"] as? String == "half")
+      same("rst_by", line["rst_by"])
+      for (way, told) in zip(["c2s", "s2c"], ways) {
+        same("packets_\(way)", told["packets"])
+        same("bytes_\(way)", told["bytes"])
+        let mean = (told["ack_rtt_us"] as? [String: Any])?["mean"] as? Double
+        same("ack_\(way)_us", mean.map { Int($0) })
+      }
+      same("handshake_us", (line["handshake_us"] as? Double).map { Int($0) })
+      same("retransmissions", line["retransmissions"])
+      same("gaps", line["gaps"])
+      same("missing_bytes", line["gap_bytes"])
+      guard line["profile"] != nil else { continue }
+      for column in ["asking", "lost", "rejected"] { same(column, line[column == "asking" ? "messages" : column]) }
+    }
+  }
+
   /// Two samples in one store: which capture a packet belongs to.
   @Test func capturesAreToldApart() throws {
     let paths = ["tjp-clean-chat.pcap", "tjp-damage.pcap"].map(Samples.path)

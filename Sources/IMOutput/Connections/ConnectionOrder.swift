@@ -73,7 +73,7 @@ package enum ConnectionOrder: String, CaseIterable, Sendable {
 
 extension ListedConnection {
   /// What it carries, as lists say it: `tjp`, `TLS chat.example.com`, `TLS 1.3`; `nil` where that is not known.
-  func label(_ profiles: [String]) -> String? {
+  package func label(_ profiles: [String]) -> String? {
     if let serverName { return "TLS \(serverName)" }
     return tlsVersion ?? (isTLS ? "TLS" : profile(of: profiles))
   }

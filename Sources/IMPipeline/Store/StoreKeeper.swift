@@ -94,8 +94,8 @@ final class StoreKeeper: RunFeature {
       feed.batch.add(receipt)
       feed.handOn()
     }
-    sink.watch = { [feed] report in
-      feed.batch.add(report)
+    sink.watch = { [feed] report, hello in
+      feed.batch.add(report, hello: hello)
       feed.handOn()
     }
     // Whoever watches sees a message when it is sent; one of a file when its fate is decided, and not a minute later.

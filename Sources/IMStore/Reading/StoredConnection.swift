@@ -10,10 +10,14 @@ package struct StoredConnection: Equatable, Sendable {
   package var via: String?
   /// What carries the protocol, such as `tls`; `nil` for TCP alone.
   package var carrier: String?
-  /// The profile that decoded it.
-  package var profile: String
+  /// The profile that decoded it; `nil` where none did.
+  package var profile: String?
+  /// What it carries, as `imdump streams` says it; `nil` where that is not known.
+  package var label: String?
   /// How far it has come, by `ConnectionState`.
   package var state: String
+  /// The direction of the reset that ended it, `c2s` or `s2c`; `nil` where none did.
+  package var resetBy: String?
   /// Its messages.
   package var messages: Int64
   /// Messages without an answer, or damaged.
@@ -26,19 +30,28 @@ package struct StoredConnection: Equatable, Sendable {
   package var heartbeats: Int64
   /// Heartbeats without an answer.
   package var lostHeartbeats: Int64
-  /// When its first frame came, and its last one; `nil` without one.
+  /// When its first packet came, and when it ended, or its last packet came; `nil` where that is not known yet.
   package var first: Timestamp?, last: Timestamp?
+  /// Bytes of its packets, headers included; `nil` where that is not known yet.
+  package var bytesToServer: Int64?, bytesToClient: Int64?
+  /// From the SYN to the client's ACK, in microseconds; `nil` where that was not seen.
+  package var handshake: Int64?
+  /// TCP retransmissions.
+  package var retransmissions: Int64
 
-  /// The order of the list, in SQL: what lost most is first.
-  package static let worstFirst =
-    "unanswered + damaged DESC, rejected DESC, retries DESC, heartbeats_lost DESC, messages DESC, id"
+  /// The order of the list, in SQL: what lost most is first, then attempts that failed.
+  package static let worstFirst = """
+    unanswered + damaged DESC, rejected DESC, ifnull(state, 'open') IN ('refused', 'timeout') DESC, retries DESC, \
+    heartbeats_lost DESC, ifnull(retransmissions, 0) DESC, messages DESC, id
+    """
   /// What the words of a filter are looked for in, in SQL.
   package static let searchedText =
-    "lower(client || ' ' || server || ' ' || profile || ' ' || ifnull(carrier, '') || ' ' || ifnull(state, 'open'))"
+    "lower(client || ' ' || server || ' ' || ifnull(protocol, ifnull(profile, '')) || ' ' || ifnull(carrier, '') || ' ' || ifnull(state, 'open'))"
   /// The columns in the order in which `init` reads them.
   static let columns = """
-    id, client, server, via, carrier, profile, ifnull(state, 'open'), messages, unanswered + damaged, rejected, retries, \
-    heartbeats, heartbeats_lost, first_us, last_us
+    id, client, server, via, carrier, profile, ifnull(protocol, profile), ifnull(state, 'open'), rst_by, messages, \
+    unanswered + damaged, rejected, retries, heartbeats, heartbeats_lost, ifnull(start_us, first_us), ifnull(end_us, last_us), \
+    bytes_c2s, bytes_s2c, handshake_us, retransmissions
     """
 
   /// The connection of a row.
@@ -47,12 +60,15 @@ package struct StoredConnection: Equatable, Sendable {
     id = row.number(0) ?? 0
     (client, server) = (row.text(1) ?? "", row.text(2) ?? "")
     (via, carrier) = (row.text(3), row.text(4))
-    profile = row.text(5) ?? ""
-    state = row.text(6) ?? ""
-    (messages, lost, rejected, retries) = (count(7), count(8), count(9), count(10))
-    (heartbeats, lostHeartbeats) = (count(11), count(12))
-    first = row.microseconds(13).map { Timestamp(microseconds: $0) }
-    last = row.microseconds(14).map { Timestamp(microseconds: $0) }
+    (profile, label) = (row.text(5), row.text(6))
+    (state, resetBy) = (row.text(7) ?? "", row.text(8))
+    (messages, lost, rejected, retries) = (count(9), count(10), count(11), count(12))
+    (heartbeats, lostHeartbeats) = (count(13), count(14))
+    first = row.microseconds(15).map { Timestamp(microseconds: $0) }
+    last = row.microseconds(16).map { Timestamp(microseconds: $0) }
+    (bytesToServer, bytesToClient) = (row.counted(17), row.counted(18))
+    handshake = row.microseconds(19)
+    retransmissions = count(20)
   }
 }
 
@@ -63,8 +79,8 @@ package struct StoredConnectionTotals: Equatable, Sendable {
   /// When the first frame of any came, and the last one; `nil` without one.
   package var first: Timestamp?, last: Timestamp?
 
-  /// Connections of all states.
-  package var all: Int64 = 0
+  /// Connections of all states, and those of them of which no frame was decoded.
+  package var all: Int64 = 0, undecoded: Int64 = 0
 
   /// None.
   package init() {}
@@ -77,7 +93,7 @@ extension StoreReader {
     _ times: Range<Timestamp>? = nil, words: [String] = [], limit: Int
   ) throws(StoreError) -> [StoredConnection] {
     let filters = words.indices.map { " AND instr(\(StoredConnection.searchedText), ?\($0 + 4)) > 0" }.joined()
-    let span = times == nil ? "1" : "first_us < ?2 AND last_us >= ?1"
+    let span = times == nil ? "1" : "ifnull(start_us, first_us) < ?2 AND ifnull(end_us, last_us) >= ?1"
     let sql = "SELECT id FROM connection WHERE \(span)\(filters) ORDER BY \(StoredConnection.worstFirst) LIMIT ?3"
     return try atOnce { () throws(StoreError) in
       // Numbers alone are sorted: SQLite holds them in memory.
@@ -107,15 +123,19 @@ extension StoreReader {
     let counts = states.map { "sum(ifnull(state, 'open') = '\($0)')" }.joined(separator: ", ")
     // One pass without a sort, for which there may be no room.
     var statement = try database.prepare(
-      "SELECT count(*), min(first_us), max(last_us), \(counts) FROM connection", "count connections")
+      """
+      SELECT count(*), min(ifnull(start_us, first_us)), max(ifnull(end_us, last_us)), sum(profile IS NULL), \(counts)
+      FROM connection
+      """, "count connections")
     var totals = StoredConnectionTotals()
     guard try statement.step() else { return totals }
     let row = statement.row
     totals.all = row.counted(0) ?? 0
     totals.first = row.microseconds(1).map { Timestamp(microseconds: $0) }
     totals.last = row.microseconds(2).map { Timestamp(microseconds: $0) }
+    totals.undecoded = row.counted(3) ?? 0
     for (i, state) in states.enumerated() {
-      if let count = row.counted(Int32(i + 3)), count > 0 { totals.states[state] = count }
+      if let count = row.counted(Int32(i + 4)), count > 0 { totals.states[state] = count }
     }
     return totals
   }

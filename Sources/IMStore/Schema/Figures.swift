@@ -92,7 +92,7 @@ struct Figures {
 
   /// The columns as a table declares them.
   static var declaration: String {
-    (sums.map { "\($0) INTEGER NOT NULL" } + ends.map { "\($0.0) INTEGER" }).joined(separator: ", ")
+    (sums.map { "\($0) INTEGER NOT NULL DEFAULT 0" } + ends.map { "\($0.0) INTEGER" }).joined(separator: ", ")
   }
 
   /// A statement that adds figures to the row of `table` with `key`, or makes it. Parameters are the key, `others`, and the

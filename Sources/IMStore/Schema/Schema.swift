@@ -19,7 +19,7 @@ enum Schema {
 
     CREATE TABLE connection (
       id INTEGER PRIMARY KEY, client TEXT NOT NULL, server TEXT NOT NULL, via TEXT, carrier TEXT,
-      profile TEXT NOT NULL, state TEXT, \(Figures.declaration)
+      \(ConnectionFacts.declaration), \(Figures.declaration)
     );
     CREATE TABLE session (
       id INTEGER PRIMARY KEY, name TEXT, name_is_number INTEGER NOT NULL, profile TEXT NOT NULL,

@@ -11,7 +11,8 @@ struct ConnectionRows: ~Copyable {
     let server: UInt32
     let client: Endpoint
     let carriers: CarrierSet
-    let plan: UInt8
+    /// The index of the plan that decodes it; that of none as long as no message of it is known.
+    var plan: UInt8
     var figures = Figures()
   }
 
@@ -25,9 +26,11 @@ struct ConnectionRows: ~Copyable {
   private var places = NumberTable<UInt32>()
   /// What changes of rows have brought whose connections are in their table already.
   private var changed: [UInt32: Figures] = [:]
+  /// What is known of connections beside their messages, which waits to be written.
+  private var facts: [UInt32: ConnectionFacts] = [:]
   private var upsert: Statement
   private var update: Statement
-  private var states: ConnectionStates
+  private var upsertFacts: Statement
   /// What `upsert` has as the server and as the profile: many connections in a row have the same.
   private var boundServer: Endpoint?
   private var boundPlan: UInt8?
@@ -36,21 +39,33 @@ struct ConnectionRows: ~Copyable {
   init(_ database: Connection) throws(StoreError) {
     let upsert = try database.prepare(
       Figures.upsert(
-        "connection", key: ["id"], others: ["client", "server", "via", "carrier", "profile", "state"],
-        updates: [
-          "client = excluded.client", "via = excluded.via", "carrier = excluded.carrier", "profile = excluded.profile",
-          "state = ifnull(excluded.state, state)",
-        ]), "write connections")
-    let states = try ConnectionStates(database)
+        "connection", key: ["id"], others: ["client", "server", "via", "carrier", "profile"],
+        updates: Self.addresses.map { "\($0) = excluded.\($0)" } + ["profile = ifnull(excluded.profile, profile)"]),
+      "write connections")
+    let columns = ["id", "server"] + Self.addresses + ConnectionFacts.columns
+    let sets = (Self.addresses + ConnectionFacts.columns).map { column in
+      // What was decoded once stays so.
+      column == "profile" ? "profile = ifnull(excluded.profile, profile)" : "\(column) = excluded.\(column)"
+    }
+    let places = (1...columns.count).map { "?\($0)" }.joined(separator: ", ")
+    let upsertFacts = try database.prepare(
+      "INSERT INTO connection (\(columns.joined(separator: ", "))) VALUES (\(places)) "
+        + "ON CONFLICT (id) DO UPDATE SET \(sets.joined(separator: ", "))", "write connections")
     let update = try database.prepare(Figures.update("connection", key: "id"), "write connections")
     self.upsert = upsert
     self.update = update
-    self.states = states
+    self.upsertFacts = upsertFacts
   }
+
+  /// The columns of who talks that may change: a PROXY header comes after the first packets.
+  private static let addresses = ["client", "via", "carrier"]
+  /// Connections whose facts may wait to be written, a sixth of a KB each.
+  private static let mostFacts = 8_192
 
   /// Counts a message, `instead` of what it was counted as before, if it was.
   mutating func count(_ message: borrowing StoredFacts, _ sample: Figures.Sample, instead old: Figures.Counted? = nil) {
     let place = place(message.first.connection)
+    gathered[place].plan = message.first.connection.plan
     gathered[place].figures.count(sample, instead: old)
   }
 
@@ -68,7 +83,7 @@ struct ConnectionRows: ~Copyable {
     gathered.append(
       Gathered(
         serial: info.serial, server: serverPlace(info.server), client: info.client, carriers: info.carriers,
-        plan: info.plan))
+        plan: .max))
     if info.peer != info.client { peers[info.serial] = info.peer }
     return gathered.count - 1
   }
@@ -88,13 +103,14 @@ struct ConnectionRows: ~Copyable {
     _ = place(info)
   }
 
-  /// Takes note of how far a connection has come. One without messages and issues gets no row by that.
-  mutating func note(_ info: ConnectionInfo, _ state: ConnectionState) {
-    states.note(info.serial, state)
-  }
+  /// Takes note of what is known of a connection, which gets a row by that.
+  mutating func note(_ facts: ConnectionFacts) { self.facts[facts.info.serial] = facts }
 
-  /// How much waits to be written: figures of connections, or states.
-  var count: Int { max(gathered.count, states.count, changed.count) }
+  /// How much waits to be written of connections' messages.
+  var count: Int { max(gathered.count, changed.count) }
+
+  /// Whether so many facts wait that they are to be written.
+  var hasManyFacts: Bool { facts.count >= Self.mostFacts }
 
   /// Writes what was gathered, in the order of the table.
   mutating func flush(_ names: borrowing NameRows) throws(StoreError) {
@@ -111,11 +127,11 @@ struct ConnectionRows: ~Copyable {
       upsert.bind(4, peer.map { peer in text { $0.endpoint(peer) } })
       upsert.bind(5, row.carriers.isEmpty ? nil : text { $0.names(row.carriers) })
       if row.plan != boundPlan {
-        upsert.bind(6, names.profile(row.plan))
+        let profile = names.profile(row.plan)
+        upsert.bind(6, profile.isEmpty ? nil : profile)
         boundPlan = row.plan
       }
-      upsert.bind(7, states.take(row.serial)?.rawValue)
-      row.figures.bind(to: &upsert, behind: 7)
+      row.figures.bind(to: &upsert, behind: 6)
       try upsert.run()
     }
     for (serial, figures) in changed.sorted(by: { $0.key < $1.key }) {
@@ -124,10 +140,25 @@ struct ConnectionRows: ~Copyable {
       try update.run()
     }
     changed = [:]
-    try states.flush()
     gathered.removeAll(keepingCapacity: true)
     (servers, serverPlaces, peers) = ([], [:], [:])
     places.removeAll()
+    try flushFacts(names)
+  }
+
+  /// Writes what is known of connections beside their messages.
+  mutating func flushFacts(_ names: borrowing NameRows) throws(StoreError) {
+    for (serial, facts) in facts.sorted(by: { $0.key < $1.key }) {
+      let info = facts.info
+      upsertFacts.bind(1, Int64(serial))
+      upsertFacts.bind(2, text { $0.endpoint(info.server) })
+      upsertFacts.bind(3, text { $0.endpoint(info.client) })
+      upsertFacts.bind(4, info.peer == info.client ? nil : text { $0.endpoint(info.peer) })
+      upsertFacts.bind(5, info.carriers.isEmpty ? nil : text { $0.names(info.carriers) })
+      facts.bind(to: &upsertFacts, from: 6, profile: names.profile(info.plan))
+      try upsertFacts.run()
+    }
+    facts.removeAll(keepingCapacity: true)
   }
 
   private mutating func text(_ write: (inout ByteWriter) -> Void) -> String {

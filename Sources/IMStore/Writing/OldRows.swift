@@ -8,6 +8,8 @@ import IMEngine
 struct OldRows: ~Copyable {
   /// Messages that are removed in one go, at least and at most.
   static let least: Int64 = 200, most: Int64 = 10_000
+  /// Connections that are looked through in one go: with each removal the next ones.
+  private static let sweptAtOnce: Int64 = 20_000
 
   private final class Step {
     var statement: Statement
@@ -19,6 +21,9 @@ struct OldRows: ~Copyable {
   private var cutoff: Statement
   private var texts: Statement
   private var forget: Statement
+  private var sweep: Statement
+  /// The number up to which connections were looked through.
+  private var swept: Int64 = 0
   /// The number of the last message that was removed; 0 before the first.
   private(set) var last: Int64 = 0
 
@@ -30,6 +35,8 @@ struct OldRows: ~Copyable {
     let texts = try database.prepare("SELECT id, text FROM message_text WHERE id <= ?1", attempt)
     let forget = try database.prepare(
       "INSERT INTO message_search (message_search, rowid, text) VALUES ('delete', ?1, ?2)", attempt)
+    let sweep = try database.prepare(
+      "DELETE FROM connection WHERE id > ?1 AND id <= ?2 AND \(Self.idle) AND ifnull(end_us, last_us) <= ?3", attempt)
     var steps: [Step] = []
     for sql in Self.statements { steps.append(Step(try database.prepare(sql, attempt))) }
     self.database = database
@@ -37,6 +44,7 @@ struct OldRows: ~Copyable {
     self.cutoff = cutoff
     self.texts = texts
     self.forget = forget
+    self.sweep = sweep
   }
 
   /// What is done, in this order, with the messages up to the one with number ?1.
@@ -68,15 +76,15 @@ struct OldRows: ~Copyable {
         DELETE FROM problem WHERE id IN (SELECT id FROM problem ORDER BY id LIMIT 10000) AND message IS NULL
           AND time_us <= (SELECT time_us FROM message WHERE id = ?1)
         """,
-        """
-        DELETE FROM connection WHERE id IN (\(gone("connection"))) AND \(Figures.isEmpty)
-          AND NOT EXISTS (SELECT 1 FROM problem WHERE problem.connection = connection.id)
-        """,
         "DELETE FROM receipt WHERE message <= ?1",
         "DELETE FROM message_text WHERE id <= ?1",
         "DELETE FROM message WHERE id <= ?1",
       ]
   }
+
+  /// SQL that says whether nothing refers to a connection.
+  private static let idle =
+    "\(Figures.isEmpty) AND NOT EXISTS (SELECT 1 FROM problem WHERE problem.connection = connection.id)"
 
   private static func gone(_ column: String) -> String { "SELECT \(column) FROM message WHERE id <= ?1" }
 
@@ -90,6 +98,27 @@ struct OldRows: ~Copyable {
     return
       "UPDATE \(table) SET \(sets) FROM (SELECT \(place) AS place, \(columns) FROM message JOIN type ON type.id = message.type WHERE message.id <= ?1 GROUP BY 1) AS old "
       + "WHERE \(table).\(key) = old.place\(condition)"
+  }
+
+  /// Removes connections without messages and problems that ended before a time, in microseconds, of the next ones. Those that are open get a
+  /// row again when more is known of them.
+  private mutating func sweepConnections(before time: Int64) throws(StoreError) {
+    let end = swept + Self.sweptAtOnce
+    sweep.bind(1, swept)
+    sweep.bind(2, end)
+    sweep.bind(3, time)
+    try sweep.run()
+    swept = end < (try database.number("SELECT max(id) FROM connection", "remove old connections") ?? 0) ? end : 0
+  }
+
+  /// Removes `count` connections without messages and problems, those that were seen first. Gives how many there were.
+  func removeConnections(_ count: Int64) throws(StoreError) -> Int64 {
+    try database.run(
+      """
+      DELETE FROM connection WHERE id IN (
+        SELECT id FROM connection WHERE \(Self.idle) ORDER BY id LIMIT \(min(max(count, Self.least), Self.most)))
+      """, "remove old connections")
+    return Int64(database.changes)
   }
 
   /// Removes the `count` oldest messages, but never all; sums are in their tables. Gives how many there were.
@@ -112,10 +141,12 @@ struct OldRows: ~Copyable {
       forget.bind(2, SearchText.indexed(text))
       try forget.run()
     }
+    let time = try database.number("SELECT time_us FROM message WHERE id = \(last)", "remove old messages") ?? 0
     for step in steps {
       step.statement.bind(1, last)
       try step.statement.run()
     }
+    try sweepConnections(before: time)
     self.last = last
     return found
   }

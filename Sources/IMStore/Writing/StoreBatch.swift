@@ -19,8 +19,8 @@ package struct StoreBatch: Sendable {
   private(set) var issues: [StreamIssue] = []
   /// The first receipts of each level, of messages.
   private(set) var receipts: [MessageReceipt] = []
-  /// How far connections have come, the last word on each last.
-  private(set) var states: [(connection: ConnectionInfo, state: ConnectionState)] = []
+  /// What is known of connections, the last word on each last.
+  private(set) var connections: [ConnectionFacts] = []
   /// Where those of `messages` are whose fates may still change, by `Exchange.id`.
   private var openPlaces: [UInt32: Int] = [:]
   /// Captures that were begun, by their numbers from 1, and the numbers of those that are there no more.
@@ -44,7 +44,7 @@ package struct StoreBatch: Sendable {
     openPlaces.removeAll()
     issues.removeAll()
     receipts.removeAll()
-    states.removeAll()
+    connections.removeAll()
     count = 0
   }
 
@@ -101,7 +101,7 @@ package struct StoreBatch: Sendable {
     issues.removeAll(keepingCapacity: true)
     receipts.removeAll(keepingCapacity: true)
     openPlaces.removeAll()
-    states.removeAll(keepingCapacity: true)
+    connections.removeAll(keepingCapacity: true)
     count = 0
     (begun, gone) = ([], [])
   }
@@ -125,10 +125,9 @@ package struct StoreBatch: Sendable {
     messages[place] = message
   }
 
-  /// Adds how far a connection has come; one that no plan decodes is left out.
-  package mutating func add(_ report: ConnectionReport) {
-    guard report.figures != nil else { return }
-    states.append((report.info, ConnectionState(report)))
+  /// Adds what is known of a connection, decoded or not; `hello` is the first message of its TLS handshake.
+  package mutating func add(_ report: ConnectionReport, hello: TLSHello? = nil) {
+    connections.append(ConnectionFacts(report, hello: hello))
     count += 1
   }
 

@@ -112,7 +112,8 @@ package final class StoreWriter {
         connections.note(issue.connection)
         try problems.write(issue)
       }
-      for (connection, state) in batch.states { connections.note(connection, state) }
+      for facts in batch.connections { connections.note(facts) }
+      if connections.hasManyFacts { try connections.flushFacts(names) }
       rowsSinceSums += batch.count
       if isLive || oldRows != nil || rowsSinceSums >= rowsBetweenSums
         || max(sessions.count, connections.count, periods.count) > Self.sumLimit
@@ -189,7 +190,12 @@ package final class StoreWriter {
         oldRows = try OldRows(database)
       }
       let gone = try oldRows?.remove(Int64(2 * count)) ?? 0
-      guard gone > 0 else { return }
+      if gone == 0 {
+        // A capture of connections that nothing decodes.
+        guard try oldRows?.removeConnections(Int64(2 * count)) ?? 0 > 0 else { return }
+        rounds += 1
+        continue
+      }
       removed += UInt64(clamping: gone)
       try database.run(
         "INSERT OR REPLACE INTO info VALUES ('removed_messages', \(removed))", "remove old messages")
