@@ -65,7 +65,7 @@ extension AlertMonitor {
   }
 
   /// The place of an owner in the keys of series; `nil` where there are too many.
-  private func place(ofOwner name: String) -> UInt32? {
+  func place(ofOwner name: String) -> UInt32? {
     if let known = owners[name] { return known }
     guard owners.count < limits.series else {
       figures.refused += 1
@@ -203,6 +203,9 @@ extension AlertMonitor {
       look(index, rule, series, at: boundary)
       if series.isOver, series.window.isEmpty {
         remove(index, series)
+      } else if isUnwatched(rule, at: boundary) {
+        wake = min(wake, boundary.advanced(by: rule.step))
+        stay.append(series)
       } else if let time = series.wake(rule, after: boundary, heldUntil: heldUntil(rule)) {
         wake = min(wake, time)
         stay.append(series)
@@ -237,6 +240,8 @@ extension AlertMonitor {
         noteHeld(index, rule, series, reading, at: boundary)
       }
       verdict = .held
+    } else if isUnwatched(rule, at: boundary), rule.dependsOnAbsence(verdict) {
+      verdict = .noData
     } else if series.isHeldTold {
       series.isHeldTold = false
       if verdict != .over, mayTell(index, at: boundary) {
@@ -283,6 +288,13 @@ extension AlertMonitor {
       event.ending = ending
       tell(event)
     }
+  }
+
+  // MARK: Time without a run
+
+  /// Whether the window that ends at `boundary` reaches into time in which no run watched.
+  private func isUnwatched(_ rule: AlertRule, at boundary: Timestamp) -> Bool {
+    unwatchedUntil.map { boundary.nanoseconds(since: $0) < rule.window } ?? false
   }
 
   // MARK: Drops
@@ -335,7 +347,7 @@ extension AlertMonitor {
     return true
   }
 
-  private func event(
+  func event(
     _ index: Int, _ series: AlertSeries, _ state: AlertEvent.State, _ reading: AlertSeries.Reading,
     at boundary: Timestamp, since: Timestamp
   ) -> AlertEvent {

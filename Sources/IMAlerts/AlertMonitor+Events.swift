@@ -137,6 +137,7 @@ extension AlertMonitor {
       info.plan = report.serverPlan ?? info.plan
       let failed = MonitoredConnection(info)
       failed.endpoint = endpoint
+      if hasUnbound { bind(failed) }
       for index in interests.attempts { count(index, failed, at: at, isAffected: true) }
       for index in interests.failures { count(index, failed, at: at, isAffected: true) }
       if report.reason == .refused { for index in interests.refused { count(index, failed, at: at, isAffected: true) } }
@@ -201,6 +202,7 @@ extension AlertMonitor {
     new.endpoint = servers.index(of: info)
     connections[info.serial] = new
     lastConnection = new
+    if hasUnbound { bind(new) }
     // Its first frame proves that it was opened.
     if info.sawOpening { for index in interests.attempts { count(index, new, at: time) } }
     return new

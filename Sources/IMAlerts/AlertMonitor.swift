@@ -34,6 +34,8 @@ package final class AlertMonitor: EngineSink {
     /// Those that the next evaluation looks at.
     var active: [AlertSeries] = []
     var created = 0
+    /// Keys of the series that an earlier run kept and to which no connection of this one belongs yet.
+    var unbound: [UnboundSubject: [AlertSeries.Key]] = [:]
     /// Whether time has come to its end, so that there is no further step.
     var isExhausted = false
     /// The boundary of the next evaluation, and when it is due.
@@ -98,6 +100,10 @@ package final class AlertMonitor: EngineSink {
   /// The statuses that answers gave.
   var statuses = StatusBook()
   var captureCounts: (received: UInt64, dropped: UInt64)?
+  /// When this run began to watch, where an earlier one had left its state: nothing is known of the time in between.
+  var unwatchedUntil: Timestamp?
+  /// Whether a rule has series of an earlier run to which no connection of this one belongs yet.
+  @exclusivity(unchecked) var hasUnbound = false
 
   /// A monitor of `rules` over what `plans` decode. `collectsEvidence` keeps in mind which connections an alert is about;
   /// `selector` knows the filters of the rules, and `owner` whose connections are.

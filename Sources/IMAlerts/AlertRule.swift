@@ -103,6 +103,17 @@ package struct AlertRule: Equatable, Sendable {
   package var isHeldByDrops: Bool { metric.samples.areDistortedByDrops || comparison == .absent }
   /// Whether samples of the metric are events of which none is 0, and not the lack of a value.
   var isCounting: Bool { metric.samples.areEvents }
+  /// Whether a verdict follows from how few samples there were, so that those which were not seen could turn it.
+  func dependsOnAbsence(_ verdict: AlertState.Verdict) -> Bool {
+    guard verdict != .over else { return false }
+    if comparison == .absent { return verdict == .wrong }
+    guard isCounting || metric.samples == .messages else { return false }
+    return switch comparison {
+    case .above, .atLeast: verdict != .wrong
+    case .below, .atMost: verdict != .right
+    case .equal, .absent: true
+    }
+  }
   /// Whether no sample at all is a value, too: too few messages are also none.
   var seesZero: Bool {
     metric.samples == .messages && (comparison == .below || comparison == .atMost || comparison == .equal)

@@ -46,8 +46,9 @@ final class AlertSeries {
 
   /// Its number under its rule: series are looked at in this order.
   let number: Int
-  let key: Key
-  let subject: Subject
+  /// What tells it apart: until a connection of this run belongs to it, a series of an earlier run has a number of its own.
+  var key: Key
+  var subject: Subject
   /// When it was first heard of.
   let knownSince: Timestamp
   @exclusivity(unchecked) var window: SlidingWindow

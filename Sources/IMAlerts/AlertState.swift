@@ -48,6 +48,9 @@ package struct AlertState: Equatable, Sendable {
   /// Inactive.
   package init() {}
 
+  /// In a phase that an earlier run has reached.
+  init(phase: Phase) { self.phase = phase }
+
   /// Whether it fires.
   package var isFiring: Bool { if case .firing = phase { true } else { false } }
 

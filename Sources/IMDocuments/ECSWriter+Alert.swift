@@ -63,7 +63,8 @@ extension ECSWriter {
     lines.members("\"tags\":[\"imdump\",\"alert\"]")
     openOwn(alert.plan ?? .max, &lines)
     if let server = alert.server { self.server(server, &lines) }
-    if let connection = alert.connection {
+    // One that was seen by an earlier run only has no number in this one.
+    if let connection = alert.connection, connection.serial > 0 {
       lines.open("conn")
       lines.key("id")
       connectionID(connection.serial, &lines)

@@ -32,6 +32,25 @@ package struct RTTHistogram: Equatable, Sendable {
   /// No samples.
   package init() {}
 
+  /// The samples that an earlier process counted, by the indices of their buckets in ascending order; `nil` for what no histogram counts.
+  package init?(buckets: [(index: UInt16, count: UInt64)], sum: Int64, minimum: Int64, maximum: Int64) {
+    guard !buckets.isEmpty else { return }
+    guard buckets.count <= RTTBuckets.count, minimum <= maximum else { return nil }
+    for (index, bucket) in buckets.enumerated() {
+      let isAscending = index == 0 || buckets[index - 1].index < bucket.index
+      let (total, overflow) = count.addingReportingOverflow(bucket.count)
+      guard isAscending, bucket.index < RTTBuckets.count, bucket.count > 0, !overflow, total < 1 << 62 else {
+        return nil
+      }
+      count = total
+      settled.append(Bucket(index: bucket.index, count: bucket.count))
+    }
+    (self.sum, least, greatest) = (sum, minimum, maximum)
+  }
+
+  /// The buckets of all samples that are not empty, in ascending order.
+  package var counted: [(index: UInt16, count: UInt64)] { buckets.map { ($0.index, $0.count) } }
+
   /// The least sample, in microseconds; `nil` without samples.
   package var minimum: Int64? { count == 0 ? nil : least }
   /// The greatest sample, in microseconds; `nil` without samples.

@@ -93,6 +93,15 @@ package struct SlidingWindow: Sendable {
     self.count = max(1, count)
   }
 
+  /// A window that has counted before: `entries` are its steps by number, in ascending order.
+  package init(step: Int64, count: Int64, entries: [(number: Int64, counts: Counts)]) {
+    self.init(step: step, count: count)
+    steps = entries
+  }
+
+  /// The steps in which something happened, by number, in ascending order.
+  package var entries: [(number: Int64, counts: Counts)] { steps }
+
   /// Whether nothing is kept.
   package var isEmpty: Bool { steps.isEmpty }
 

@@ -28,6 +28,9 @@ package struct AlertOptions: Equatable, Sendable {
   /// How many bytes the files in that folder may have.
   package var spoolLimit = DeliverySpool.usualBytes
 
+  /// The file in which rules keep their state for the next run; `nil` for none.
+  package var state: String?
+
   /// No alerts.
   package init() {}
 
@@ -46,16 +49,25 @@ final class Alerts: RunFeature {
   /// The packets of late, where evidence is wanted.
   private let evidence: Evidence?
   private let deliverer: Deliverer?
+  /// What the rules have counted and told, for the next run; and the text of the rules, which it names.
+  private let state: AlertStateFile?
+  private var text: String
+  /// Whether the state of an earlier run was taken up, or none is there.
+  private var hasResumed = false
+  /// What was told when the state was last handed on.
+  private var toldBefore: UInt64 = 0
   private var isLive: Bool { run.input.interface != nil }
 
   /// The alerts that the choices ask for. What delivers them is started here, before rights are given up.
   init?(_ place: RunContext) throws(UsageError) {
     let (run, options) = (place.run, place.choices.alerts)
     guard let path = options.rules else {
-      let other = options.evidence != nil || options.isDelivered || options.spool != nil
+      let other =
+        options.evidence != nil || options.isDelivered || options.spool != nil || options.state != nil
       if other {
         throw UsageError(
-          message: "--evidence, --hook, --webhook, --alertmanager and --alert-spool are about the alerts of --rules")
+          message:
+            "--evidence, --hook, --webhook, --alertmanager, --alert-spool and --state are about the alerts of --rules")
       }
       return nil
     }
@@ -66,7 +78,9 @@ final class Alerts: RunFeature {
     self.run = run
     let isLive = run.input.interface != nil
     self.file = isLive ? ReloadableFile(path) : nil
-    let file = try loadRules(path, profiles: run.plans.map(\.name)) { RuleFilters.examine($0, run.plans) }
+    let text = try rulesText(path)
+    let file = try Self.parse(text, path, run)
+    self.text = text
     if let problem = Self.problem(file, run) { throw UsageError(message: problem) }
     let evidence = try options.evidence.map { folder throws(UsageError) in
       try Evidence(folder: folder, maximumBytes: options.evidenceLimit)
@@ -80,6 +94,9 @@ final class Alerts: RunFeature {
     // An eighth of the memory, at half a kilobyte each.
     limits.connections = min(limits.connections, max(1_024, run.decode.memory >> 12))
     limits.series = min(limits.series, max(256, run.decode.memory >> 14))
+    state = try options.state.map { path throws(UsageError) in
+      try AlertStateFile(path: path, maximumSeries: limits.series)
+    }
     let desk = place.desk
     // Rules that are read later may have filters.
     let filters =
@@ -130,27 +147,63 @@ final class Alerts: RunFeature {
 
   func confine(_ rights: inout Rights) {
     if file != nil { rights.hearsHangup = true }
+    if let state {
+      rights.folders.append(state.folder)
+      rights.places.append(Rights.Place(folder: state.folder, pattern: state.pattern))
+    }
     guard let evidence else { return }
     if let user = rights.user { evidence.give(to: user) }
     rights.folders.append(evidence.folder)
     rights.places.append(Rights.Place(folder: evidence.folder, pattern: "*.pcap"))
   }
 
-  func confined() throws(CaptureError) { try evidence?.checkRights() }
+  func confined() throws(CaptureError) {
+    try evidence?.checkRights()
+    try state?.checkRights()
+  }
 
   func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int {
+    if !hasResumed, isLive || !records.isEmpty {
+      resume(at: records.isEmpty ? .wallClock.advanced(by: -1_000_000_000) : records[0].timestamp)
+    }
     evidence?.keep(bytes, records)
     return records.count
+  }
+
+  /// Takes up the state of an earlier run, now that it is known when this one begins.
+  private func resume(at time: Timestamp) {
+    hasResumed = true
+    guard let state, let kept = state.take() else { return }
+    // Packets may come a little late.
+    guard kept.clock.nanoseconds(since: time) <= 60_000_000_000 else {
+      return state.drop("its packets are later than those of this run")
+    }
+    let changes: RuleChanges
+    do throws(UsageError) {
+      let old = try Self.parse(kept.text, "rules of the state", run)
+      changes = monitor.resume(kept, rules: old.rules, watchedFrom: isLive ? time : nil)
+    } catch {
+      return state.drop(error.message)
+    }
+    let firing = monitor.firing
+    for event in firing { deliverer?.refresh(event) }
+    guard !run.report.isQuiet else { return }
+    let others = changes.changed + changes.removed + changes.added > 0 ? ", \(Self.words(changes))" : ""
+    logError(
+      "--state: \(count(UInt64(changes.kept), "rule")) going on\(others); \(count(UInt64(firing.count), "alert")) firing"
+    )
   }
 
   /// Reads the rules again. Where something is wrong with them, that is said, and the run goes on with those that it had.
   func hangup(_ driver: Driver) throws(CaptureError) {
     guard let file else { return }
     do throws(UsageError) {
-      let rules = try parse(file)
+      let text = try Self.words { () throws(SourceError) in try file.text("rules file") }
+      let rules = try Self.parse(text, file.path, run)
       if let problem = Self.problem(rules, run) { throw UsageError(message: "\(file.path): \(problem)") }
       let moves = try filters?.replace(rules.filters) ?? FilterMoves(filters: [], answers: [])
       let changes = monitor.replace(rules: rules.rules, moves: moves)
+      self.text = text
       guard !run.report.isQuiet else { return }
       logError(
         "\(file.path): read again: \(count(UInt64(rules.rules.count), "rule")), \(Self.words(changes))")
@@ -159,14 +212,15 @@ final class Alerts: RunFeature {
     }
   }
 
-  private func parse(_ file: ReloadableFile) throws(UsageError) -> AlertRules {
-    do throws(SourceError) {
-      return try AlertRules(file.text("rules file"), source: file.path, profiles: run.plans.map(\.name)) {
-        [plans = run.plans] in RuleFilters.examine($0, plans)
-      }
-    } catch {
-      throw UsageError(message: error.description)
+  /// The rules in the text of the file at `path`, for this run.
+  private static func parse(_ text: String, _ path: String, _ run: Run) throws(UsageError) -> AlertRules {
+    try words { [plans = run.plans] () throws(SourceError) in
+      try AlertRules(text, source: path, profiles: plans.map(\.name)) { RuleFilters.examine($0, plans) }
     }
+  }
+
+  private static func words<R>(_ body: () throws(SourceError) -> R) throws(UsageError) -> R {
+    do throws(SourceError) { return try body() } catch { throw UsageError(message: error.description) }
   }
 
   private static func words(_ changes: RuleChanges) -> String {
@@ -184,12 +238,27 @@ final class Alerts: RunFeature {
         received: statistics.received,
         dropped: (statistics.droppedByKernel ?? 0) + (statistics.droppedByInterface ?? 0),
         at: now)
+      try keepState()
     }
     evidence?.write()
   }
 
-  /// The last evaluation.
+  /// Has the state written, when it is time.
+  private func keepState() throws(CaptureError) {
+    let told = monitor.figures.fired &+ monitor.figures.resolved
+    let now = LiveWatch.clock()
+    guard let state, state.isDue(now, isTold: told != toldBefore) else { return }
+    toldBefore = told
+    try state.write(at: now) { monitor.snapshot(text: text) }
+  }
+
+  /// The last evaluation. Where the state is kept, what is not over is left to the next run.
   func finish(_ driver: Driver) {
+    guard state == nil else {
+      monitor.suspend(at: driver.engine.totals.lastAt)
+      evidence?.write()
+      return
+    }
     monitor.finish(at: driver.engine.totals.lastAt)
     // No later run would resolve an alert of this one.
     if isLive { monitor.end() }
@@ -201,10 +270,15 @@ final class Alerts: RunFeature {
   func conclude(_ status: ExitStatus) -> ExitStatus {
     let figures = monitor.figures
     let isDelivered = deliverer?.end() ?? true
-    let isLost = !isDelivered || evidence?.hasFailed == true
+    let isKept = state?.finish(hasResumed ? monitor.snapshot(text: text) : nil) ?? true
+    let isLost = !isDelivered || evidence?.hasFailed == true || !isKept
     let status = isLost ? max(status, .ioError) : status
     guard !run.report.isQuiet else { return status }
     logError("\(count(figures.fired, "alert")) fired, \(figures.resolved) resolved")
+    if state != nil, !monitor.firing.isEmpty {
+      logError(
+        "\(count(UInt64(monitor.firing.count), "alert")) still firing: the next run with --state goes on with them")
+    }
     if figures.held > 0 {
       logError(
         "\(count(figures.held, "alert")) held, because of what the capture lacks: whether they are true is not known")
@@ -221,6 +295,13 @@ final class Alerts: RunFeature {
         "a limit is reached: rules kept no state of \(figures.refused) samples and forgot \(figures.evicted) states")
     }
     return status
+  }
+}
+
+/// The text of a file of rules.
+private func rulesText(_ path: String) throws(UsageError) -> String {
+  do throws(SourceError) { return try readSource(path, subject: "rules file") } catch {
+    throw UsageError(message: error.description)
   }
 }
 

@@ -37,6 +37,7 @@ package func runCheck(
   let errors = run.lead(driver, hidesProgress: output.isTerminal, isOver: { output.error != nil })
   let status = run.conclude(driver, errors, output)
   guard status == .success || status == .failure else { return status }
-  if alerts.monitor.figures.fired > 0 { return .fired }
+  // One of an earlier run that goes on fires, too.
+  if alerts.monitor.figures.fired > 0 || options.state != nil && !alerts.monitor.firing.isEmpty { return .fired }
   return alerts.monitor.figures.held > 0 ? .failure : status
 }

@@ -23,6 +23,7 @@ struct Check: Subcommand {
   static var table: [Option<Self>] {
     [
       .group(\.source), .group(\.decode), .group(\.speech), .group(\.style), .group(\.alerts),
+      .value("--state <file>", \.alerts.state, AlertOptions.stateHelp, completing: .files),
       .value("--format <format>", \.format, "Output format."),
       .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
       .value("--sensor <name>", \.documents.sensor, "The sensor's name; the host name by default."),
@@ -89,4 +90,9 @@ extension AlertOptions: OptionGroup {
       ) { options, word throws(ValueError) in options.spoolLimit = Int64(clamping: try fileSize(word)) },
     ]
   }
+}
+
+extension AlertOptions {
+  /// The help of `--state`, of the commands that evaluate rules over packets: an endpoint has none.
+  static let stateHelp = "Keep the state of the rules in this file, and go on from it in the next run."
 }

@@ -64,7 +64,9 @@ struct Capture: Subcommand {
         "--verdict", \.asksVerdict, "End with the verdict of 'imdump why', as on a terminal, instead of the counts."),
       .flag(
         "--summary", \.asksSummary, "End with the counts of packets, connections and messages, on a terminal, too."),
-      .group(\.documents), .group(\.alerts), .group(\.metrics), .group(\.page),
+      .group(\.documents), .group(\.alerts),
+      .value("--state <file>", \.alerts.state, AlertOptions.stateHelp, completing: .files), .group(\.metrics),
+      .group(\.page),
       .value(
         "--store <file>", \.store.path,
         "Write messages to this SQLite database instead of printing lines, as 'imdump index' does; readable at any time."

@@ -54,7 +54,7 @@ package enum RuleSamples: Hashable, Sendable {
   package func value(_ counts: borrowing SlidingWindow.Counts) -> Double? {
     func share(_ part: UInt64) -> Double? { counts.samples == 0 ? nil : Double(part) / Double(counts.samples) }
     switch self {
-    case .fates(.success), .attempts: return share(counts.samples - counts.affected)
+    case .fates(.success), .attempts: return share(counts.samples - min(counts.samples, counts.affected))
     case .fates, .checksums, .packets: return share(counts.affected)
     case .roundTrips(let percent): return counts.roundTrips.percentile(percent).map { Double($0) / 1_000 }
     case .missedHeartbeats, .ages: return counts.maximum

@@ -51,7 +51,8 @@ package struct AlertJSONWriter: Sendable {
     if let server = event.server { endpoint("server", server, &lines) }
     if let connection = event.connection {
       endpoint("client", connection.client, &lines)
-      lines.number("conn", connection.serial)
+      // One that was seen by an earlier run only has no number in this one.
+      if connection.serial > 0 { lines.number("conn", connection.serial) }
     }
     if let owner = event.owner { lines.text("owner", owner) }
     if let group = event.group, let grouping = rule.grouping {

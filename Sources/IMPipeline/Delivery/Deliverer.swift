@@ -75,6 +75,14 @@ final class Deliverer {
     if isTaken { handed += 1 }
   }
 
+  /// Has the Alertmanagers told of an alert that an earlier run has told and that goes on: what is not refreshed, they forget.
+  func refresh(_ event: AlertEvent) {
+    send(
+      DeliveryMessage(
+        DeliveryMessage.refresh, event.state.rawValue, event.fingerprint,
+        AlertmanagerText.alert(event, sensor: sensor)))
+  }
+
   /// Tells that no more alerts come, waits until those on their way are delivered or given up, and says what became of them;
   /// also with `-q`, where some were lost. Whether all were delivered.
   func end() -> Bool {

@@ -35,6 +35,9 @@ final class DeliveryRun {
   /// The alerts that fire, oldest first, by fingerprint.
   private var active: [(fingerprint: String, text: String)] = []
   private var refreshedAt = 0.0
+  /// When the first alert of an earlier run came that the Alertmanagers were not told of since; and the seconds in which the others come.
+  private var resumedAt: Double?
+  private static let resuming = 0.2
   private var endsAt: Double?
   private var told: [String: Double] = [:]
   private var environment: [String] = []
@@ -51,7 +54,7 @@ final class DeliveryRun {
       for index in lanes.indices {
         lanes[index].tend(now: now, over: { self.over(index, $0, $1, now) }, tell: { tell($0, $1, now) })
       }
-      if endsAt == nil { refreshActive(now) }
+      if endsAt == nil || resumedAt != nil { refreshActive(now) }
       if now < endsAt ?? .infinity { for index in lanes.indices { takeUp(index, now) } }
       let waits = lanes.indices.contains { isBehind($0) && retryAt[$0] < endsAt ?? .infinity }
       if let endsAt {
@@ -139,6 +142,11 @@ final class DeliveryRun {
   }
 
   private func take(_ message: DeliveryMessage, _ now: Double) {
+    if message.text(0) == DeliveryMessage.refresh {
+      if active.count < Self.maximumActive { active.append((message.text(2), message.text(3))) }
+      resumedAt = resumedAt ?? now
+      return
+    }
     guard message.text(0) == DeliveryMessage.alert else {
       endsAt = now + Self.closing
       return
@@ -166,7 +174,9 @@ final class DeliveryRun {
 
   /// Tells the Alertmanagers of every alert that still fires, once a minute: what is not refreshed, they forget.
   private func refreshActive(_ now: Double) {
-    guard now - refreshedAt >= Self.refresh else { return }
+    let isResumed = resumedAt.map { endsAt != nil || now - $0 >= Self.resuming } ?? false
+    guard isResumed || now - refreshedAt >= Self.refresh else { return }
+    resumedAt = nil
     refreshedAt = now
     let end = Timestamp.wallClock.advanced(by: Self.validity)
     for start in stride(from: 0, to: active.count, by: Self.maximumPosted) {

@@ -1,0 +1,202 @@
+import CSandbox
+import Glibc
+import IMAlerts
+import IMCapture
+import IMOutput
+import IMWire
+
+/// The file in which rules keep what they have counted and told until the next run: `--state`.
+///
+/// It is replaced as a whole: a state is written beside it, and then takes its name. A live run has a thread for that, so that the capture does
+/// not wait for a disk; of states that wait, the last one is written.
+final class AlertStateFile {
+  /// Seconds between two states of a live run, and between two where an alert was told meanwhile.
+  private static let pause = 10.0, shortPause = 1.0
+  /// How many times as long as it took to make a state passes before the next one.
+  private static let share = 50.0
+
+  /// The open folder.
+  let folder: Int32
+  private let path: String
+  private let name: String
+  /// What the file said when the run began; `nil` for none.
+  private(set) var kept: AlertSnapshot?
+  private var temporary: String { Self.temporary(name) }
+  /// The two names of files that are made in the folder, as a pattern of fnmatch(3).
+  var pattern: String {
+    func quoted(_ name: String) -> String { String(name.flatMap { "*?[@!+()|".contains($0) ? "[\($0)]" : "\($0)" }) }
+    return "@(\(quoted(name))|\(quoted(temporary)))"
+  }
+  private let writer: Writer
+  private var nextAt = 0.0, urgentAt = 0.0
+  private var isTooLarge = false
+
+  /// The file at `path`, in a folder that exists. A file that is no state is put aside, and that is said.
+  init(path: String, maximumSeries: Int) throws(UsageError) {
+    try requireReplaceable(path, option: "--state")
+    let slash = path.lastIndex(of: "/")
+    let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+    guard !name.isEmpty, name != ".", name != ".." else {
+      throw UsageError(message: "--state \(path): give the name of a file")
+    }
+    folder = imdump_open_folder(parent)
+    guard folder >= 0 else { throw UsageError(message: "--state \(path): \(systemText(-folder))") }
+    self.path = path
+    writer = Writer(folder: folder, name: name, temporary: Self.temporary(name), path: path)
+    try load(maximumSeries)
+  }
+
+  deinit { close(folder) }
+
+  private static func temporary(_ name: String) -> String { ".\(name).tmp" }
+
+  private func load(_ maximumSeries: Int) throws(UsageError) {
+    let descriptor = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return }
+      throw UsageError(message: "--state \(path): \(systemText(errno))")
+    }
+    defer { close(descriptor) }
+    guard let bytes = ShipStore.contents(descriptor, limit: AlertSnapshot.maximumBytes + 64) else {
+      return putAside("it has more than \(AlertSnapshot.maximumBytes >> 20) MiB")
+    }
+    do throws(AlertStateError) {
+      kept = try AlertSnapshot(bytes, maximumSeries: maximumSeries)
+    } catch {
+      putAside("byte \(error.offset): \(error.message)")
+    }
+  }
+
+  /// Says why the run begins without the state, and keeps the file under another name.
+  private func putAside(_ reason: String) {
+    let isAside = renameat(folder, name, folder, "\(name).bad") == 0
+    drop(reason + (isAside ? "; the file is now \(shown(path)).bad" : ""))
+  }
+
+  /// Says why the run begins without the state.
+  func drop(_ reason: String) {
+    kept = nil
+    logError("--state \(shown(path)): \(reason); rules begin without a state")
+  }
+
+  /// The state that was kept, once.
+  func take() -> AlertSnapshot? {
+    defer { kept = nil }
+    return kept
+  }
+
+  /// Throws where this process may not make files in the folder.
+  func checkRights() throws(CaptureError) {
+    let error = -imdump_may_make_files(folder)
+    guard error != 0 else { return }
+    throw CaptureError(
+      .ioError, path,
+      "the state of alerts cannot be written: \(systemText(error)) for user \(geteuid()); give the folder to that user, or name another with -Z",
+      errno: error)
+  }
+
+  /// Whether it is time to write a state. After `isTold` an alert was told since the last one.
+  func isDue(_ now: Double, isTold: Bool) -> Bool { now >= (isTold ? urgentAt : nextAt) }
+
+  /// Hands a state to the thread that writes it. `snapshot` is called once.
+  func write(at now: Double, _ snapshot: () -> AlertSnapshot?) throws(CaptureError) {
+    let bytes = bytes(of: snapshot)
+    let pause = (LiveWatch.clock() - now) * Self.share
+    (nextAt, urgentAt) = (now + max(Self.pause, pause), now + max(Self.shortPause, pause))
+    if let bytes { try writer.post(bytes) }
+  }
+
+  /// Writes the last state. Whether the file has it, or there is none.
+  func finish(_ snapshot: AlertSnapshot?) -> Bool {
+    let bytes = bytes { snapshot }
+    return writer.finish(bytes) && !isTooLarge
+  }
+
+  private func bytes(of snapshot: () -> AlertSnapshot?) -> [UInt8]? {
+    guard let snapshot = snapshot() else { return nil }
+    let bytes = snapshot.bytes
+    if bytes == nil, !isTooLarge {
+      logError(
+        "--state \(shown(path)): the state would have more than \(AlertSnapshot.maximumBytes >> 20) MiB, and is not written"
+      )
+    }
+    isTooLarge = bytes == nil
+    return bytes
+  }
+
+  /// Writes states, one after another.
+  private final class Writer: @unchecked Sendable {
+    // SAFETY: `lock` guards what both threads change; the names and the folder do not change.
+
+    private let lock = WaitingLock()
+    private let folder: Int32
+    private let name: String, temporary: String, path: String
+    private var waiting: [UInt8]?
+    private var isEnding = false
+    private var error: Int32?
+    private var thread: WorkerThread?
+
+    init(folder: Int32, name: String, temporary: String, path: String) {
+      (self.folder, self.name, self.temporary, self.path) = (folder, name, temporary, path)
+    }
+
+    /// Has the thread write a state, instead of one that waits.
+    func post(_ bytes: [UInt8]) throws(CaptureError) {
+      lock.locked {
+        waiting = bytes
+        lock.tell()
+      }
+      guard thread == nil else { return }
+      thread = try WorkerThread("imdump-state", for: path, "write the state of alerts") { [self] in
+        while let bytes = next() { write(bytes) }
+      }
+    }
+
+    private func next() -> [UInt8]? {
+      lock.locked {
+        while waiting == nil, !isEnding { lock.wait() }
+        defer { waiting = nil }
+        return waiting
+      }
+    }
+
+    /// Writes the last state, when the thread has ended. Whether the file has the last state.
+    func finish(_ bytes: [UInt8]?) -> Bool {
+      lock.locked {
+        if bytes != nil { waiting = nil }
+        isEnding = true
+        lock.tell()
+      }
+      thread?.join()
+      thread = nil
+      if let bytes { write(bytes) }
+      return error == nil
+    }
+
+    /// Puts a state in the place of the file. What fails is said once, and tried again with the next one.
+    private func write(_ bytes: [UInt8]) {
+      let before = error
+      error = replace(bytes)
+      if let error, error != before { logError("--state \(shown(path)): \(systemText(error))") }
+    }
+
+    /// The number of the error, if there is one.
+    private func replace(_ bytes: [UInt8]) -> Int32? {
+      _ = imdump_unlink_at(folder, temporary)
+      let descriptor = imdump_open_at(folder, temporary, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+      guard descriptor >= 0 else { return -descriptor }
+      let output = Output(descriptor: descriptor, name: path)
+      bytes.withUnsafeBytes { output.write($0) }
+      var number = output.error?.errno
+      if number == nil, fsync(descriptor) != 0 { number = errno }
+      if close(descriptor) != 0, number == nil { number = errno }
+      if number == nil {
+        let error = imdump_rename_at(folder, temporary, name)
+        if error < 0 { number = -error }
+      }
+      if number != nil { _ = imdump_unlink_at(folder, temporary) }
+      return number
+    }
+  }
+}
