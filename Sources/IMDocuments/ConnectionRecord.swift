@@ -19,6 +19,8 @@ struct ConnectionRecord: ~Copyable {
   var endpoint: UInt32?
   /// Whether its last report is out.
   var isFinal = false
+  /// Whether something happened since its last document that a document is written for while it lives.
+  var isActive = false
   /// Whether `userName` is a hash of the name.
   var nameIsHash = false
   /// The session's number, where frames carry one: that of the last frame.

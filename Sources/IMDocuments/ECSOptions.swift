@@ -88,10 +88,20 @@ package struct MessageLog: Equatable, Sendable, CustomStringConvertible {
   }
 }
 
+/// Which connections have a document for each 60 s that they live, besides the one at their end.
+package enum ConnectionIntervals: String, CaseIterable, Sendable {
+  /// Those on which a message, a loss, a retry, a rejection, a missed heartbeat or a retransmission happened meanwhile.
+  case active
+  /// All of them, and none.
+  case all, off
+}
+
 /// What the documents are to hold.
 package struct ECSOptions {
   /// Which messages get a document.
   package var messageLog = MessageLog.off
+  /// Which connections have documents while they live.
+  package var connectionIntervals = ConnectionIntervals.active
   /// Whether messages' documents leave out what repeats other fields.
   package var isLean = false
   /// Named fields of profiles that messages' documents have beside those that the profiles log, with the profile's name

@@ -29,6 +29,12 @@ extension ECSSink {
     periods.at(endpoint).pointee.reported(report, news)
     // It is over, but its figures are not final yet: its document waits for its last report.
     if !report.isFinal, report.reason != .open { return }
+    if !report.isFinal {
+      guard isWorthADocument(record, news) else {
+        return releaseOrphans(record, before: report.lastSeen.advanced(by: -Self.orphanPatience))
+      }
+      record.pointee.isActive = false
+    }
     let last = record.pointee.last
     record.pointee.last = ConnectionSnapshot.Totals(report, MessageTally(report).both)
     record.pointee.reports += 1
@@ -48,6 +54,17 @@ extension ECSSink {
       return
     }
     write(.connection) { writer, lines in writer.connection(report, record, told, since: last, plan: plan, &lines) }
+  }
+
+  /// Whether a connection that lives gets a document of the last 60 s. The next one counts what came since the last that was written.
+  private func isWorthADocument(_ record: ConnectionBook.Record, _ news: ReportHistory.News) -> Bool {
+    switch options.connectionIntervals {
+    case .all: return true
+    case .off: return false
+    case .active:
+      let counts: [ReportCount] = [.retransmissions, .retries, .duplicates, .lost, .gaps, .wrongChecksum]
+      return record.pointee.isActive || news.pings.missed > 0 || counts.contains { news.counts[$0] > 0 }
+    }
   }
 
   /// Writes the document of an issue on a decoded connection, unless there were enough of its name.

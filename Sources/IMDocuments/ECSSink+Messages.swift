@@ -107,6 +107,9 @@ extension ECSSink {
     record.pointee.texts?.prefetch()
     let role = roles[exchange.plan, exchange.kind]
     let settlement = Settlement(exchange, endpoint: .max)
+    // Heartbeats and control frames count where they were not simply answered.
+    let isQuiet = settlement.isPlain || exchange.fate == .unacknowledged || exchange.fate == .pending
+    if role == .message || !isQuiet { record.pointee.isActive = true }
     var roundTrip: Nanoseconds?
     if case .heartbeat = role {} else { roundTrip = exchange.roundTrip }
     let bucket = roundTrip.map { RTTBuckets.index(of: $0) } ?? 0

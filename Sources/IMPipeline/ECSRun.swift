@@ -20,6 +20,8 @@ package struct DocumentOptions: Sendable {
   var datasets = Set(ECSDataset.allCases)
   /// Named fields that messages' documents have beside those that the profiles log.
   package var fields: [String] = []
+  /// Which connections have documents while they live.
+  package var connectionIntervals = ConnectionIntervals.active
   /// Whether messages' documents leave out what repeats other fields.
   package var isLean = false
   /// The sensor's name; the host's when nothing else is said.
@@ -84,6 +86,7 @@ final class Documents: RunFeature {
     ecs.messageLog = isChosen && options.messageLog ?? .off == .off ? .all : options.usualLog
     ecs.datasets = options.datasets
     ecs.isLean = options.isLean
+    ecs.connectionIntervals = options.connectionIntervals
     try checkLoggedFields(options.fields, run.plans)
     ecs.loggedFields = options.fields
     ecs.owners = run.owners

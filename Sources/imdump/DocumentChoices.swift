@@ -31,6 +31,10 @@ struct DocumentChoices: OptionGroup {
         "--log-field <name>", \.documents.fields,
         "Write this named field, such as mqtt.topic, into message documents. Repeatable.",
         completing: .words(protocolFieldNames)),
+      .value(
+        "--connection-interval <which>", \.documents.connectionIntervals,
+        "Which connections get a document every 60 s while they live: active, where messages or problems came; all; off."
+      ),
       .flag("--log-lean", \.documents.isLean, "Write shorter message documents."),
       .value(
         "--sensor <name>", \.documents.sensor, "The sensor's name in documents; the host name by default."),
@@ -186,6 +190,7 @@ extension MessageLog: OptionValue {
 }
 
 extension LogFormat: OptionValue {}
+extension ConnectionIntervals: OptionValue {}
 extension OTLPTemporality: OptionValue {}
 
 extension OTLPSpans: OptionValue {
