@@ -122,7 +122,9 @@ let package = Package(
       ]),
     room(
       "IMStore", ["IMOutput", "IMMetrics", "IMEngine", "IMFields", "IMWire", "CSQLite"]),
-    room("IMShip", ["IMDocuments", "IMOTLP", "IMWire", "CDeflate"], isCold: true),
+    room(
+      "IMShip", ["IMDocuments", "IMOTLP", "IMWire", "CDeflate"], resources: [.embedInCode("kibana.ndjson.gz")],
+      isCold: true),
     room("IMReport", ["IMOutput", "IMMetrics", "IMEngine", "IMTerminal", "IMWire"], isCold: true),
     room(
       "IMBrowser", ["IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMFilter", "IMWire"], isCold: true),

@@ -41,6 +41,9 @@ struct Ship: Subcommand {
         _ = try age(word)
         options.options.retention = word
       },
+      .value(
+        "--dashboards <url>", \.options.dashboards,
+        "With --setup, import data views and dashboards into the Kibana or OpenSearch Dashboards at this address."),
       .flag("--dry-run", \.options.isDry, "Print what would be put and sent, and send nothing."),
       .custom("--delete-shipped <age>", "Remove files that are sent and unchanged for this long, such as 2h or 7d.") {
         options, word throws(ValueError) in options.options.deletesAfter = try age(word)
@@ -67,8 +70,8 @@ struct Ship: Subcommand {
   func check() throws(ValueError) {
     guard !options.address.isEmpty else { throw ValueError("--to is needed: the engine's address") }
     guard !options.paths.isEmpty else { throw ValueError("name a folder of --log-dir, or log files") }
-    guard options.retention == nil && !options.isTimeSeries || options.setsUp else {
-      throw ValueError("--retention and --tsds are about --setup")
+    guard options.retention == nil && !options.isTimeSeries && options.dashboards == nil || options.setsUp else {
+      throw ValueError("--retention, --tsds and --dashboards are about --setup")
     }
   }
 

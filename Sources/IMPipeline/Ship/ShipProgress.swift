@@ -39,6 +39,10 @@ struct ShipDryRun {
       for step in EngineSetup(engine, isTimeSeries: options.isTimeSeries, retention: options.retention).steps {
         text += "\(step.method) \(step.path)\n\(step.body)\n"
       }
+      if let address = options.dashboards {
+        let name = DeliveryRun.shown(address)
+        text += "POST \(name)\(DashboardServer.path)\n\(DashboardServer(of: engine).savedObjects)\n"
+      }
     }
     let files = ShipFiles(options.paths, form: options.form)
     let folder = try? options.stateFolder ?? ShipFiles.folder(of: options.paths)

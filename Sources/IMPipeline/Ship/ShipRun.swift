@@ -35,6 +35,8 @@ final class ShipRun {
   private static let batchBytes = 4 << 20
   /// Seconds from one look for new lines to the next, and from one line about a refusal to the next.
   private static let pause = 0.5, reminder = 60.0
+  /// How often what shows dashboards is asked while it is away.
+  private static let dashboardTries = 5
 
   private let options: ShipOptions
   private let curl: CurlCall
@@ -51,6 +53,8 @@ final class ShipRun {
   /// When the last of what a run has left has to be sent, once that run has ended.
   private var endsAt: Double?
   private let base: String
+  /// How the process ends because dashboards could not be put; `nil` where they were.
+  private var dashboardsStatus: ExitStatus?
 
   init(_ options: ShipOptions, _ curl: CurlCall, _ store: ShipStore) {
     self.options = options
@@ -59,8 +63,11 @@ final class ShipRun {
     files = ShipFiles(options.paths, form: options.form)
     batch = ShipBatch(form: options.form)
     progress = ShipProgress(isActive: options.showsProgress && !options.isQuiet)
-    base = String(options.address.reversed().drop { $0 == "/" }.reversed())
+    base = Self.base(options.address)
   }
+
+  /// An address without slashes at its end.
+  private static func base(_ address: String) -> String { String(address.reversed().drop { $0 == "/" }.reversed()) }
 
   /// Ships until all is sent, or with `--follow` until the end is asked for.
   func run() throws(ShipError) -> ExitStatus {
@@ -98,7 +105,8 @@ final class ShipRun {
           + "\(grouped(totals.refused)) refused, in all runs")
     }
     if counters.totals.refused > refusedBefore || files.hasLost { return .ioError }
-    return isStopped && !options.follows && !isWhole ? .interrupted : .success
+    if isStopped && !options.follows && !isWhole { return .interrupted }
+    return dashboardsStatus ?? .success
   }
 
   /// Whether the end is asked for, or the time for the last files of a run that has ended is over.
@@ -129,13 +137,13 @@ final class ShipRun {
   }
 
   /// Says what went wrong, each thing at most once a minute.
-  private func tell(_ text: String) {
+  private func tell(_ text: String, of address: String? = nil) {
     let now = LiveWatch.clock()
     guard now - (toldAt[text] ?? -.infinity) >= Self.reminder else { return }
     if toldAt.count > 100 { toldAt.removeAll() }
     toldAt[text] = now
     progress.end()
-    logError("\(DeliveryRun.shown(options.address)): \(text)")
+    logError("\(DeliveryRun.shown(address ?? options.address)): \(text)")
   }
 
   // MARK: The engine
@@ -151,6 +159,7 @@ final class ShipRun {
       store.state.cluster = engine.cluster
     }
     if options.setsUp { try setUp(engine) }
+    if let address = options.dashboards { setUpDashboards(engine, Self.base(address)) }
     return true
   }
 
@@ -183,9 +192,9 @@ final class ShipRun {
     wait(Self.reminder)
   }
 
-  private func again(_ text: String, _ retryAfter: Double?, share: Double = 1) {
+  private func again(_ text: String, _ retryAfter: Double?, share: Double = 1, of address: String? = nil) {
     counters.again += 1
-    if !options.isQuiet || schedule.isLong { tell("\(text); it is tried again") }
+    if !options.isQuiet || schedule.isLong { tell("\(text); it is tried again", of: address) }
     note()
     wait(schedule.fail(retryAfter: retryAfter, share: share, random: .random(in: 0..<1)))
   }
@@ -218,6 +227,81 @@ final class ShipRun {
       }
     }
     schedule.succeed()
+  }
+
+  /// Imports data views and dashboards into what answers at `address`, and reports it. Documents are shipped without them, too: what fails is
+  /// said, and makes the status of the end.
+  private func setUpDashboards(_ engine: EngineInfo, _ address: String) {
+    do throws(ShipError) {
+      try importDashboards(engine, address)
+    } catch {
+      progress.end()
+      logError("\(DeliveryRun.shown(address)): \(error.message)")
+      dashboardsStatus = error.status
+    }
+    schedule.succeed()
+  }
+
+  private func importDashboards(_ engine: EngineInfo, _ address: String) throws(ShipError) {
+    guard let server = try findDashboards(engine, address) else { return }
+    let objects = Array(server.savedObjects.utf8)
+    let count = objects.count { $0 == 10 }
+    var request = CurlRequest("POST", address + DashboardServer.path)
+    request.headers = [server.header]
+    request.formFile = "imdump.ndjson"
+    guard let response = try ask(request, objects, address) else { return }
+    guard response.verdict == .done else {
+      let reason = ImportAnswer.message(response.body).map { ": \($0)" } ?? ""
+      throw ShipError(.ioError, "saved objects are refused: \(response.status)\(reason)")
+    }
+    guard let answer = ImportAnswer(response.body) else {
+      throw ShipError(.ioError, "the answer to the import of saved objects is not understood")
+    }
+    for refusal in answer.refused { logError("\(DeliveryRun.shown(address)): refused: \(refusal)") }
+    guard answer.refused.isEmpty, answer.stored == count else {
+      throw ShipError(.ioError, "\(answer.stored) of \(count) saved objects are put")
+    }
+    if !options.isQuiet {
+      logError(
+        "\(DeliveryRun.shown(address)): put \(count) saved objects into \(server.name): data views, searches, charts, a dashboard"
+      )
+    }
+  }
+
+  /// Asks what shows documents at `address`; where that is not said, it is what belongs to the engine. `nil` where the end was asked for
+  /// first.
+  private func findDashboards(_ engine: EngineInfo, _ address: String) throws(ShipError) -> DashboardServer? {
+    guard let response = try ask(CurlRequest("GET", address + "/api/status"), [], address) else { return nil }
+    guard response.verdict == .done else {
+      throw ShipError(.usage, "neither Kibana nor OpenSearch Dashboards answers there: \(response.status)")
+    }
+    return DashboardServer(status: response.body) ?? DashboardServer(of: engine)
+  }
+
+  /// The answer that is final, to a request about dashboards; `nil` where the end was asked for first. What is away is tried a few times.
+  private func ask(_ request: CurlRequest, _ body: [UInt8], _ address: String) throws(ShipError) -> CurlResponse? {
+    var tries = 0
+    while !isStopped {
+      let response = curl.make(request, body: body)
+      switch response.verdict {
+      case .done, .tooLarge: return response
+      case .denied(let text): throw ShipError(.noPermission, text)
+      case .later, .wrong:
+        if Self.isFinal(response.status) { return response }
+      }
+      guard case .later(let text) = response.verdict else { return response }
+      tries += 1
+      guard tries < Self.dashboardTries else {
+        throw ShipError(.ioError, "\(text): no dashboards are put; put them with --setup when it answers")
+      }
+      again(text, response.retryAfter, of: address)
+    }
+    return nil
+  }
+
+  /// Whether a status refuses a request for good.
+  private static func isFinal(_ status: Int) -> Bool {
+    (400..<500).contains(status) && ![408, 425, 429].contains(status)
   }
 
   // MARK: A batch

@@ -24,6 +24,9 @@ class Receiver:
         self.authorization = None   # a request with another Authorization gets a 401
         self.requests = 0           # requests to _bulk
         self.put = {}               # by path: what was put
+        self.dashboards = None      # "kibana" or "opensearch": this is what answers as well
+        self.objects = {}           # by (type, id): saved objects
+        self.refused_objects = set()  # ids of saved objects that are refused
         self.lock = threading.Lock()
 
     def begin(self):
@@ -46,6 +49,14 @@ class Receiver:
                     self.wfile.write(data)
 
             def do_GET(self):
+                if receiver.dashboards and self.path == "/api/status":
+                    if receiver.authorization and self.headers.get("Authorization") != receiver.authorization:
+                        return self.answer(401, {"statusCode": 401, "error": "Unauthorized", "message": "Unauthorized"})
+                    overall = {"level": "available"} if receiver.dashboards == "kibana" else {"state": "green"}
+                    number = "8.19.0" if receiver.dashboards == "kibana" else "2.19.1"
+                    return self.answer(200, {"name": "receiver", "version": {"number": number}, "status": {"overall": overall}})
+                if self.path.endswith("/api/status"):
+                    return self.answer(404, {"error": "no such path", "status": 404})
                 self.answer(200, {"cluster_name": "receiver", "status": "green", "tagline": "You Know, for Search",
                                   "version": {"number": "8.19.0", "build_flavor": "default"}})
 
@@ -64,6 +75,8 @@ class Receiver:
                 body = self.rfile.read(length)
                 if receiver.authorization and self.headers.get("Authorization") != receiver.authorization:
                     return self.answer(401, {"error": {"type": "security_exception", "reason": "missing credentials"}, "status": 401})
+                if self.path.startswith("/api/saved_objects/_import"):
+                    return self.answer(*receiver.imports(self.path, self.headers, body))
                 if self.headers.get("Content-Encoding") == "gzip":
                     body = gzip.decompress(body)
                 self.answer(*receiver.take(self.path.split("?")[0].strip("/").split("/"), body))
@@ -115,6 +128,53 @@ class Receiver:
                 self.answers[item["status"]] = self.answers.get(item["status"], 0) + 1
                 items.append({operation: item})
         return 200, {"took": 1, "errors": any(next(iter(i.values()))["status"] >= 300 for i in items), "items": items}
+
+    def imports(self, path, headers, body):
+        """An import of saved objects, as Kibana and OpenSearch Dashboards take it: a form with one file of NDJSON."""
+        header = {"kibana": "kbn-xsrf", "opensearch": "osd-xsrf"}.get(self.dashboards)
+        if header is None or path != "/api/saved_objects/_import?overwrite=true":
+            return 404, {"statusCode": 404, "error": "Not Found", "message": "Not Found"}
+        wrong = lambda message: (400, {"statusCode": 400, "error": "Bad Request", "message": message})
+        if header not in headers:
+            return wrong("Request must contain a %s header." % header)
+        kind, _, boundary = (headers.get("Content-Type") or "").partition("; boundary=")
+        if kind != "multipart/form-data" or not boundary:
+            return 415, {"statusCode": 415, "error": "Unsupported Media Type", "message": "Unsupported Media Type"}
+        parts = body.split(b"--" + boundary.encode())
+        if len(parts) != 3 or parts[0] or parts[2].strip() != b"--":
+            return wrong("expected one part")
+        head, _, data = parts[1].removeprefix(b"\r\n").partition(b"\r\n\r\n")
+        if b'name="file"' not in head or b'filename="' not in head or b'.ndjson"' not in head:
+            return wrong("[request body.file]: expected value of type [Stream] but got [undefined]")
+        try:
+            objects = [json.loads(line) for line in data.removesuffix(b"\r\n").split(b"\n") if line]
+        except ValueError as error:
+            return wrong(str(error))
+        known = {"id", "type", "attributes", "references"}
+        known |= {"coreMigrationVersion", "typeMigrationVersion"} if self.dashboards == "kibana" else {"migrationVersion"}
+        names, errors, stored = {(one["type"], one["id"]) for one in objects}, [], []
+        for one in objects:
+            error = None
+            if set(one) - known or not {"id", "type", "attributes", "references"} <= set(one):
+                error = {"type": "unknown", "message": "members %s" % sorted(set(one) ^ known), "statusCode": 400}
+            elif one["type"] not in ("index-pattern", "search", "visualization", "dashboard"):
+                error = {"type": "unsupported_type"}
+            elif one["id"] in self.refused_objects:
+                error = {"type": "conflict"}
+            else:
+                missing = [other for other in one["references"] if (other["type"], other["id"]) not in names]
+                if missing:
+                    error = {"type": "missing_references", "references": missing}
+            if error:
+                errors.append({"id": one["id"], "type": one["type"], "title": one["attributes"].get("title"), "error": error})
+            else:
+                stored.append(one)
+        with self.lock:
+            for one in stored:
+                self.objects[one["type"], one["id"]] = one
+        answer = {"success": not errors, "successCount": len(stored),
+                  "successResults": [{"type": one["type"], "id": one["id"], "overwrite": True} for one in stored]}
+        return 200, dict(answer, errors=errors) if errors else answer
 
     def store(self, operation, stream, action, line):
         """One document: the item of the answer."""

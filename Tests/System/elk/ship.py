@@ -9,6 +9,8 @@ import time
 from . import bulk, documents
 from .shipping import until
 
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
+
 
 class Ship:
     """Runs of `imdump ship` over one folder."""
@@ -139,6 +141,45 @@ def refused(binary, folder, lines, report):
         receiver.end()
 
 
+def dashboards(binary, folder, lines, report):
+    """Saved objects go to Kibana and to OpenSearch Dashboards, which are told apart; refusals say what and why; dry runs put nothing."""
+    with open(os.path.join(ROOT, "Samples", "elk", "kibana.ndjson"), "rb") as file:
+        wanted = {(one["type"], one["id"]): one for one in map(json.loads, file)}
+    engine = bulk.Receiver().begin()
+    try:
+        for number, kind in enumerate(("kibana", "opensearch")):
+            shown = bulk.Receiver()
+            shown.dashboards, shown.authorization = kind, "ApiKey c2VjcmV0"
+            shown.begin()
+            ship = Ship(binary, os.path.join(folder, kind), engine.port)
+            ship.write(lines[:3])
+            words = ["--setup", "--dashboards", "http://127.0.0.1:%d/" % shown.port]
+            key = {"environment": {"IMDUMP_SHIP_API_KEY": "c2VjcmV0"}}
+            report.equal("%s: dry run" % kind, ship.run("--dry-run", *words), 0)
+            report.equal("%s: a dry run puts nothing" % kind, (len(shown.objects), len(engine.put) if number == 0 else 0), (0, 0))
+            report.equal("%s: without a key" % kind, ship.run(*words), 77)
+            report.equal("%s: status" % kind, ship.run(*words, **key), 0)
+            plain = {name: {member: one[member] for member in ("id", "type", "attributes", "references")} for name, one in shown.objects.items()}
+            report.equal("%s: the objects of Samples/elk, all of them" % kind, plain,
+                         {name: {member: one[member] for member in ("id", "type", "attributes", "references")} for name, one in wanted.items()})
+            if kind == "kibana":
+                report.equal("kibana: as they stand in the file", shown.objects, wanted)
+            report.check("%s: said" % kind, "put %d saved objects into %s" % (
+                len(wanted), "Kibana" if kind == "kibana" else "OpenSearch Dashboards") in ship.text(), ship.text())
+            report.equal("%s: again" % kind, (ship.run(*words, **key), len(shown.objects)), (0, len(wanted)))
+            shown.refused_objects = {"imdump-loss"}
+            report.equal("%s: an object that is refused" % kind, ship.run(*words, **key), 74)
+            report.check("%s: refused, said" % kind, "refused: visualization imdump-loss: conflict" in ship.text(), ship.text())
+            report.check("%s: the key is in no output" % kind, "c2VjcmV0" not in ship.text(), "")
+            shown.end()
+        ship = Ship(binary, os.path.join(folder, "neither"), engine.port)
+        ship.write(lines[:1])
+        report.equal("what is neither: status", ship.run("--setup", "--dashboards", "http://127.0.0.1:%d/x" % engine.port), 64)
+        report.check("what is neither: said", "neither Kibana nor OpenSearch Dashboards" in ship.text(), ship.text())
+    finally:
+        engine.end()
+
+
 def cost(binary, folder, lines, report):
     """CPU and memory of ship and curl together, against a receiver in another process."""
     receiver = bulk.Receiver().begin()
@@ -165,5 +206,5 @@ def cost(binary, folder, lines, report):
 def check(binary, folder, report):
     lines = documents.made(binary, folder)
     report.note("%d documents, %.1f MB" % (len(lines), sum(map(len, lines)) / 1e6))
-    for part in (followed, refused, killed, cost):
+    for part in (dashboards, followed, refused, killed, cost):
         part(binary, os.path.join(folder, part.__name__), lines, report)
