@@ -144,6 +144,8 @@ func writeSeeds(from samples: String, to folder: String) {
   seed("sockets", [88, 0, 0, 0, 20, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 1] + [UInt8](repeating: 1, count: 70))
   seed("inflate", [0x78, 0x9c, 0x4b, 0x4c, 0x4a, 0x06, 0x00, 0x02, 0x4d, 0x01, 0x27])
   seed("gzip", [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 0x4c, 0x4a, 0x06, 0, 0xc2, 0x41, 0x24, 0x35, 3, 0, 0, 0])
+  seed("alert-state", alertStateSeed())
+  seed("alert-spool", alertSpoolSeed())
   seed("store", [0, 0, 0, 60, 3, 0, 0, 0, 4])
   seed("store", [0, 0, 0x10, 0x40, 7] + Array("messages".utf8))
   seed("reassembly", (0..<120).map { UInt8(truncatingIfNeeded: $0 * 37) })

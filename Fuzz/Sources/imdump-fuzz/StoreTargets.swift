@@ -1,12 +1,16 @@
 import Glibc
 @testable import IMAlerts
 @testable import IMEngine
+@testable import IMPipeline
 @testable import IMStore
 @testable import IMWire
 
-/// Targets that read input that others have made and that is no capture: rules over packets of any time, and stores.
+/// Targets that read input that others have made and that is no capture: rules over packets of any time, their kept states, alerts that
+/// wait on the disk, and stores.
 let storeTargets = [
   Target(name: "check", run: check),
+  Target(name: "alert-state", run: alertState),
+  Target(name: "alert-spool", run: alertSpool),
   Target(name: "store", run: store),
 ]
 
@@ -65,6 +69,69 @@ private let rules: [AlertRule] = {
   monitor.finish(at: engine.totals.lastAt)
   monitor.end()
   if monitor.figures.fired != monitor.figures.resolved { fail("\(monitor.figures)") }
+}
+
+/// A kept state without header and checksum, which get right values: what is read is written again as it was, and what is taken up can be
+/// evaluated and ended.
+@Sendable private func alertState(_ input: UnsafeRawBufferPointer) {
+  func kept(_ bytes: [UInt8]) -> AlertSnapshot? {
+    do throws(AlertStateError) { return try AlertSnapshot(bytes, maximumSeries: 200) } catch {
+      if error.offset < 0 || error.offset > bytes.count { fail("\(error)") }
+      return nil
+    }
+  }
+  let state = [UInt8](input)
+  _ = kept(state)
+  func word(_ value: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> UInt64(8 * $0)) } }
+  let file = Array("imalerts".utf8) + [1, 0, 0, 0] + word(UInt64(state.count)) + state + word(fnv1a(state))
+  guard let snapshot = kept(file) else { return }
+  guard let again = snapshot.bytes, let second = kept(again), second.bytes == again else { fail("another state") }
+  let monitor = AlertMonitor(rules: Array(rules.dropFirst()), plans: [mqtt]) { _ = $0.id }
+  let changes = monitor.resume(snapshot, rules: rules, watchedFrom: state.count % 2 == 0 ? snapshot.clock : nil)
+  if changes.kept != rules.count - 1 || changes.removed != 1 { fail("\(changes)") }
+  monitor.advance(to: snapshot.clock.advanced(by: 90_000_000_000))
+  _ = monitor.firing
+  monitor.end()
+  if !monitor.firing.isEmpty { fail("something fires") }
+}
+
+/// A state to begin with: messages of two connections, some of them lost.
+func alertStateSeed() -> [UInt8] {
+  let monitor = AlertMonitor(rules: rules, plans: [mqtt]) { _ in }
+  for number: UInt32 in 0..<40 {
+    let client = Endpoint(address: IPAddress(v4: 0x0a00_0001 + number % 2), port: 4_000)
+    let info = ConnectionInfo(
+      told: 1 + number % 2, client: client, server: Endpoint(address: IPAddress(v4: 1), port: 1_883))
+    let time = Timestamp(seconds: 1_700_000_000 + Int64(number), fraction: 0)
+    if number < 2 { monitor.attempted(info, hasSucceeded: true, at: time) }
+    monitor.sent(number + 1, of: info, at: time)
+  }
+  guard let bytes = monitor.snapshot(text: "")?.bytes else { return [] }
+  return Array(bytes.dropFirst(20).dropLast(8))
+}
+
+/// A file of the spool: what it holds is bounded, and is read again as it was.
+@Sendable private func alertSpool(_ input: UnsafeRawBufferPointer) {
+  let bytes = [UInt8](input)
+  guard let entry = DeliverySpool.entry(bytes[...]) else { return }
+  if !entry.environment.allSatisfy({ $0.hasPrefix("IMDUMP_ALERT_") }) || entry.key.utf8.count > 3 * 256 {
+    fail("\(entry)")
+  }
+  let again = DeliveryMessage(
+    parts: [
+      Array("imdump alert 1".utf8), Array(entry.key.utf8), entry.body,
+      Array(DeliveryMessage.list(entry.environment).utf8),
+    ])
+  let isKept = entry.key.utf8.count <= 256
+  if isKept, DeliverySpool.entry(again.bytes[...]) != entry { fail("another entry") }
+}
+
+/// A file of the spool to begin with.
+func alertSpoolSeed() -> [UInt8] {
+  DeliveryMessage(
+    "imdump alert 1", "0123456789abcdef", "{\"alert\":\"loss\"}",
+    DeliveryMessage.list(["IMDUMP_ALERT_NAME=loss", "LD_PRELOAD=x"])
+  ).bytes
 }
 
 // MARK: Stores
