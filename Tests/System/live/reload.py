@@ -1,4 +1,5 @@
-"""Profiles and rules that are read again: SIGHUP puts better ones in place, bad ones change nothing, and no connection or state is lost."""
+"""Profiles and rules that are read again: SIGHUP puts better ones in place, bad ones change nothing, and no connection or state is lost.
+And rules whose state outlives runs."""
 import json
 import os
 import shutil
@@ -83,6 +84,7 @@ def check(binary, space, folder, report, is_long):
     unreadable(binary, space, folder, report)
     rules(binary, space, folder, report)
     silence(binary, space, folder, report)
+    restarts(binary, space, folder, report)
 
 
 def corrections(binary, space, folder, report):
@@ -148,12 +150,12 @@ def rule(name, rest="metric: messages, scope: profile, window: 1s, op: '>=', thr
 class Ruled(Reload):
     """A capture with rules that are read again."""
 
-    def __init__(self, binary, space, folder, report, text):
+    def __init__(self, binary, space, folder, report, text, *words):
         self.space, self.report = space, report
         self.profile = os.path.join(folder, "rules.yml")
         self.write(text)
         os.chmod(self.profile, 0o644)
-        self.run = runs.Run(binary, space.far, folder, "-i", "wire0", "--format", "json", "-U", "--rules", self.profile)
+        self.run = runs.Run(binary, space.far, folder, "-i", "wire0", "--format", "json", "-U", "--rules", self.profile, *words)
 
     def alerts(self, name, count, limit=10):
         """What is told of a rule, when it is so much, or when it has taken too long."""
@@ -181,6 +183,49 @@ def silence(binary, space, folder, report):
     report.equal("a message without an answer is told as lost, after %.0f s" % (time.monotonic() - begun), told,
                  [["firing"]] * 2)
     live.run.stop()
+
+
+def restarts(binary, space, folder, report, times=10):
+    """An alert that goes on while the capture is ended and begun again, every other time by SIGKILL, is told once, and so is its end."""
+    work = os.path.join(folder, "restarts")
+    os.mkdir(work)
+    os.chmod(work, 0o777)
+    state = os.path.join(work, "state")
+    text = "version: 1\nrules:\n" + rule("busy", "metric: messages, scope: profile, window: 4s, op: '>=', threshold: 2")
+    text += rule("each", "metric: messages, by: client, scope: profile, window: 4s, op: '>=', threshold: 2")
+    sender = net.send(space.near, conversation(1), pause=0.1, limit=6 * times)
+    told, said = [], ""
+
+    def begin():
+        live = Ruled(binary, space, work, report, text, "--state", state)
+        report.check("a state: captures", live.run.listens(), live.run.told())
+        return live
+
+    def tell(live):
+        return [alert for name in ("busy", "each") for alert in live.alerts(name, 0)]
+
+    for number in range(times):
+        live = begin()
+        # The first alert comes after a step, and the state a second later.
+        time.sleep(4 if number == 0 else 2)
+        live.run.stop(signal.SIGKILL if number % 2 else signal.SIGTERM)
+        told += tell(live)
+        said += live.run.told()
+    os.kill(sender, signal.SIGTERM)
+    os.waitpid(sender, 0)
+    report.equal("%d restarts: told" % times, sorted((a["alert"], a["state"]) for a in told), [("busy", "firing"), ("each", "firing")])
+    report.equal("taken up", said.count("2 alerts firing"), times - 1)
+    live = begin()
+    time.sleep(4)
+    # One message of the same client, on another connection.
+    last = conversation(60_001)
+    live.send([next(last) for _ in range(3 + 2)])
+    live.alerts("each", 1)
+    ended = tell(live)
+    report.equal("their ends are told once", sorted((a["alert"], a["state"]) for a in ended), [("busy", "resolved"), ("each", "resolved")])
+    report.equal("under their names", {a["id"] for a in ended}, {a["id"] for a in told})
+    live.run.stop()
+    report.equal("exit", live.run.status, 0)
 
 
 def rules(binary, space, folder, report):
