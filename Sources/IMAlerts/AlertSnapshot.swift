@@ -84,8 +84,8 @@ package struct AlertSnapshot: Sendable {
       out.number(UInt64(rule.created))
       out.time(rule.next)
       out.time(rule.minute)
-      out.number(rule.told)
-      out.number(rule.suppressed)
+      out.count(rule.told)
+      out.count(rule.suppressed)
       out.number(UInt64(rule.series.count))
       for series in rule.series { Self.write(series, &out) }
       guard out.bytes.count <= Self.maximumBytes - 64 else { return nil }
@@ -114,7 +114,7 @@ package struct AlertSnapshot: Sendable {
       out.time(since)
       out.time(right)
     }
-    out.number(series.count)
+    out.count(series.count)
     out.time(series.episode)
     let entries = series.window.suffix(maximumSteps)
     out.number(UInt64(entries.count))
@@ -157,7 +157,7 @@ package struct AlertSnapshot: Sendable {
   }
 
   private static func write(_ counts: SlidingWindow.Counts, _ out: inout AlertStateWriter) {
-    for value in [counts.samples, counts.affected, counts.unknown] { out.number(value) }
+    for value in [counts.samples, counts.affected, counts.unknown] { out.count(value) }
     out.real(counts.sum)
     out.real(counts.maximum)
     let buckets = counts.roundTrips.counted
@@ -169,7 +169,7 @@ package struct AlertSnapshot: Sendable {
     }
     for bucket in buckets {
       out.number(UInt64(bucket.index))
-      out.number(bucket.count)
+      out.count(bucket.count)
     }
     for affected in [counts.first, counts.last] {
       out.byte(affected == nil ? 0 : 1)

@@ -33,7 +33,13 @@ struct AlertStateWriter {
     if let value { time(value) }
   }
 
-  mutating func real(_ value: Double) { word(value.bitPattern) }
+  /// A count, up to the greatest that is read.
+  mutating func count(_ value: UInt64) { number(min(value, AlertStateReader.maximumCount)) }
+
+  /// A measured value, up to the greatest that is read.
+  mutating func real(_ value: Double) {
+    word((value >= 0 ? min(value, Double(AlertStateReader.maximumCount)) : 0).bitPattern)
+  }
 
   /// Eight bytes, little endian.
   mutating func word(_ value: UInt64) {
