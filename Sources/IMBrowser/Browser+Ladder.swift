@@ -7,6 +7,8 @@ import IMWire
 extension Browser {
   /// Cells of the times and of the marks in front of the lanes.
   private static let timeWidth = 10, clockWidth = 13, markWidth = 4
+  /// Cells of packet numbers, and of the narrowest screen that has them.
+  private static let packetWidth = 9, packetScreen = 100
 
   /// Opens the ladder of what is selected.
   mutating func openLadder() {
@@ -37,13 +39,23 @@ extension Browser {
     putLadderHeading(&grid)
     ladder.list.resize(grid.height - listTop - 2)
     let time = grid.width < 60 ? 0 : showsClock ? Self.clockWidth : Self.timeWidth
-    let left = time + Self.markWidth
+    let packet = grid.width < Self.packetScreen ? 0 : Self.packetWidth
+    let left = time + packet + Self.markWidth
     let lane = min(60, max(22, (grid.width - left) * 11 / 20))
+    if packet > 0 {
+      grid.put(fitted: "packet", row: listTop - 1, column: time, width: packet, isRight: true, style: Style(.faint))
+    }
     grid.put("client", row: listTop - 1, column: left, style: Style(.faint))
     grid.put("server", row: listTop - 1, column: left + lane - 6, style: Style(.faint))
     for (i, index) in ladder.list.visible.enumerated() {
       let item = ladder.list.items[index]
       let text = showsClock ? item.time.map { MessageItem.clock($0, zone) } ?? "" : item.line.time
+      // A store knows the packet of a message's first copy.
+      if packet > 0, item.line.form == .message {
+        grid.put(
+          fitted: "\(max(0, item.message.packet))", row: listTop + i, column: time, width: packet, isRight: true,
+          style: Style(.faint))
+      }
       put(item.line, text, &grid, row: listTop + i, time: time, left: left, lane: lane)
       if index == ladder.list.index { grid.restyle(row: listTop + i, columns: 0..<grid.width) { $0.with(.reverse) } }
     }
@@ -67,7 +79,8 @@ extension Browser {
     let style: Style = line.isTrouble || line.form == .copy ? Style(.alarm) : .plain
     if time > 0 { grid.put(fitted: timeText, row: row, column: 0, width: time, isRight: true, style: Style(.faint)) }
     grid.put(
-      fitted: line.mark, row: row, column: time, width: Self.markWidth - 1, isRight: true, style: style.with(.bold))
+      fitted: line.mark, row: row, column: left - Self.markWidth, width: Self.markWidth - 1, isRight: true,
+      style: style.with(.bold))
     switch line.form {
     case .silence:
       grid.put("┊", row: row, column: left, style: Style(.faint))

@@ -30,12 +30,11 @@ extension Browser {
     }
     if isBeside {
       for i in 0..<room { grid.put("│", row: listTop + i, column: width, style: Style(.faint)) }
-      putDetails(&grid, top: listTop, left: width + 2, width: grid.width - width - 2, height: room, columns: 1)
+      putDetails(&grid, top: listTop, left: width + 2, width: grid.width - width - 2, height: room)
     } else if detailRows > 0 {
       let top = listTop + room - detailRows
       grid.put(String(repeating: "─", count: grid.width), row: top, column: 0, style: Style(.faint))
-      putDetails(
-        &grid, top: top + 1, left: 1, width: grid.width - 2, height: detailRows - 1, columns: max(1, grid.width / 39))
+      putDetails(&grid, top: top + 1, left: 1, width: grid.width - 2, height: detailRows - 1)
     }
   }
 
@@ -76,30 +75,21 @@ extension Browser {
       ? nil : ProblemNames.all.indices.first { problems == ProblemNames.kind($0) }.map { ProblemNames.all[$0] }
   }
 
-  /// What is not worth a line of its own: it is in the row, or the same in other words.
-  private static let left: Set<String> = ["id", "time_us", "flags", "problems"]
-
-  private func putDetails(_ grid: inout Grid, top: Int, left: Int, width: Int, height: Int, columns: Int) {
-    guard let details, details.id == messages.selected?.message.id else { return }
-    let lines = details.lines.filter { !Self.left.contains($0.name) }
-    // Text gets a line that is as long as there are cells.
-    let text = lines.first { $0.name == "text" }
-    let others = lines.filter { $0.name != "text" }
-    let rows = max(1, height - (text == nil ? 0 : 1))
-    let columnWidth = width / columns
-    for (i, line) in others.prefix(rows * columns).enumerated() {
-      let (row, at) = (top + i % rows, left + i / rows * columnWidth)
-      grid.put(fitted: line.name, row: row, column: at, width: min(13, columnWidth), style: Style(.faint))
-      // Of a path its end says more.
-      let value = line.name == "capture" ? line.value.split(separator: "/").last.map(String.init) ?? "" : line.value
-      grid.put(fitted: value, row: row, column: at + 14, width: max(0, columnWidth - 15))
+  /// What is known of the selected message in sentences, and its text. Its columns as they are in the store are one key away.
+  private func putDetails(_ grid: inout Grid, top: Int, left: Int, width: Int, height: Int) {
+    guard let details, let message = messages.selected?.message, details.id == message.id else { return }
+    let text = details.lines.first { $0.name == "text" }
+    let end = top + max(1, height - (text == nil ? 0 : 1))
+    var row = top
+    for sentence in DetailWords(details.lines).sentences(time: MessageItem.clock(message.time, zone)) {
+      for line in wrapped(plainText(sentence), cells: width) where row < end {
+        // A line may end with the blank at which it was broken.
+        grid.put(
+          fitted: line.hasSuffix(" ") ? String(line.dropLast()) : String(line), row: row, column: left, width: width)
+        row += 1
+      }
     }
-    if let text {
-      // The first column is the longest.
-      let row = top + min(rows, others.count)
-      grid.put("text", row: row, column: left, style: Style(.faint))
-      grid.put(
-        fitted: "“\(text.value)”", row: row, column: left + 14, width: max(0, width - 14), style: Style(.plain, .bold))
-    }
+    guard let text else { return }
+    grid.put(fitted: "“\(text.value)”", row: row, column: left, width: width, style: Style(.plain, .bold))
   }
 }
