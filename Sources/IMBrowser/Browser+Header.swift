@@ -93,6 +93,11 @@ extension Browser {
       "\(grouped(UInt64(max(0, totals.lostHeartbeats)))) of \(counted(totals.heartbeats, "heartbeat")) missed"
   }
 
+  /// A time in microseconds, from ten milliseconds on in whole ones.
+  private static func rounded(_ microseconds: Int64) -> String {
+    (10_000..<1_000_000).contains(microseconds) ? "\((microseconds + 500) / 1_000) ms" : Words.shortLength(microseconds)
+  }
+
   /// The totals in words.
   private var totalTexts: [String] {
     guard hasTotals else { return [] }
@@ -114,8 +119,8 @@ extension Browser {
     }
     if let heartbeats = heartbeatText { parts.append(heartbeats) }
     let trips = [
-      types.found?.roundTrip50ToServer.map { "up \(Words.shortLength($0))" },
-      types.found?.roundTrip50ToClient.map { "down \(Words.shortLength($0))" },
+      types.found?.roundTrip50ToServer.map { "up \(Self.rounded($0))" },
+      types.found?.roundTrip50ToClient.map { "down \(Self.rounded($0))" },
     ].compactMap { $0 }
     if !trips.isEmpty { parts.append("ACK p50 " + trips.joined(separator: ", ")) }
     return parts

@@ -74,9 +74,10 @@ def check_messages_are_those_of_the_session(bench):
 def check_details(bench):
     terminal = opened(bench)
     terminal.press("Enter")
-    terminal.wait("fate +acked")
+    terminal.wait("^ *answered after 26.9 ms")
     terminal.press("n")
-    terminal.wait("fate +acked_after_retry")
+    terminal.wait("^ *answered after 3.03 s from the first copy, after a retry")
+    terminal.wait("^ *sent again once before the answer")
 
 
 def check_sorting_keeps_the_session(bench):
@@ -314,7 +315,7 @@ def check_names(bench):
 def check_unfolding(bench):
     terminal = opened(bench, height=40)
     terminal.press("Enter")
-    before = terminal.wait(r"fate +\w+")
+    before = terminal.wait(r"^ *answered after ")
     terminal.press("x")
     lines = terminal.wait(r"^   ├ packet \d+ of ")
     assert any(re.match(r"   └ ", line) for line in lines), "\n".join(lines)
