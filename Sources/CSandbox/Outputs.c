@@ -111,6 +111,11 @@ static int enter(struct walk *walk, const char *name, struct imdump_output_refus
   return go_to(walk, openat(walk->folder, name, O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
+int imdump_own_folder(int folder, unsigned user, unsigned group) {
+  // fchown takes no descriptor of O_PATH.
+  return fchownat(folder, "", user, group, AT_EMPTY_PATH) == 0 ? 0 : -errno;
+}
+
 int imdump_open_folder(const char *path) {
   struct walk walk;
   struct imdump_output_refusal refusal;

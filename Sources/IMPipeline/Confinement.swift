@@ -31,7 +31,10 @@ struct Confinement {
       self.gid = gid
     }
 
-    /// Makes the user the owner of a folder that this process has made. A link or a file that has taken its place meanwhile keeps its owner.
+    /// Makes the user the owner of an open folder that this process has made.
+    func own(folder: Int32) { _ = imdump_own_folder(folder, uid, gid) }
+
+    /// The same of a folder at a path. A link or a file that has taken its place meanwhile keeps its owner.
     func own(folder path: String) {
       let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
       guard folder >= 0 else { return }

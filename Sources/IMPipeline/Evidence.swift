@@ -123,7 +123,7 @@ final class Evidence {
 
   /// Gives a folder that was made here to the user that the run becomes, whose files will stand in it.
   func give(to user: Confinement.User) {
-    if isMade { _ = fchown(folder, user.uid, user.gid) }
+    if isMade { user.own(folder: folder) }
   }
 
   /// Throws where this process may not make files in the folder.

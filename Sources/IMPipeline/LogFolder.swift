@@ -111,7 +111,7 @@ final class LogFolder {
 
   /// Gives a folder that was made here to the user that the run becomes, whose files will stand in it.
   func give(to user: Confinement.User) {
-    if isMade { _ = fchown(handle, user.uid, user.gid) }
+    if isMade { user.own(folder: handle) }
   }
 
   /// Has files made by `opener`, where the user that the run becomes may not make them.

@@ -117,6 +117,27 @@ struct RootReadingTests {
     }
   }
 
+  /// With a user of `-Z`, a folder that the run makes is that user's, who makes files in it.
+  @Test(arguments: [
+    ["--format", "ecs", "--log-dir", "out"], ["--rules", "rules.yml", "--evidence", "out"],
+  ]) func whatIsMadeForAUserIsTheUsers(_ words: [String]) throws {
+    let folder = try Scratch()
+    _ = try folder.file("a.pcap", Samples.bytes(Self.sample))
+    _ = try folder.file(
+      "rules.yml",
+      "version: 1\nrules: [{name: lost, metric: loss, scope: profile, window: 10s, op: '>', threshold: 0%}]\n".utf8)
+    #expect(chmod(folder.url.path, 0o755) == 0)
+    let run = try Program.run(
+      Command.program.path, ["-q", "-r", "a.pcap", "-Z", "nobody"] + words, environment: Command.environment,
+      folder: folder.url.path)
+    #expect(run.ending == .exit(0), "\(run.errors)")
+    let nobody = try #require(getpwnam("nobody")).pointee.pw_uid
+    #expect(Self.owner(folder.path("out")) == nobody)
+    let inside = try FileManager.default.contentsOfDirectory(atPath: folder.path("out"))
+    #expect(!inside.isEmpty)
+    for file in inside { #expect(Self.owner(folder.path("out/\(file)")) == nobody, "\(file)") }
+  }
+
   /// Databases are asked and added to, with all that SQLite has beside them.
   @Test func storesAreTheCallers() throws {
     let folder = try Self.folder(["a.pcap"])

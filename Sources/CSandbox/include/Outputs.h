@@ -24,6 +24,9 @@ int imdump_open_output(const char *path, unsigned mode, int keeps, int (*is_stop
 /// link on the way that another user may have laid.
 int imdump_open_folder(const char *path);
 
+/// Makes a user and a group the owners of an open folder, which may be opened as imdump_open_folder does. 0, or -errno.
+int imdump_own_folder(int folder, unsigned user, unsigned group);
+
 /// Drops what lets a file's owner have rights that its caller has not, but for capturing: capabilities of the program's file that open
 /// files of others. Nothing where the caller has given the rights.
 void imdump_keep_callers_rights(void);
