@@ -54,8 +54,7 @@ extension Browser {
     var conditions: [String] = []
     if let times {
       conditions.append(
-        "ifnull(start_us, first_us) < \(times.upperBound.microseconds) AND ifnull(end_us, last_us) >= \(times.lowerBound.microseconds)"
-      )
+        "first_us < \(times.upperBound.microseconds) AND last_us >= \(times.lowerBound.microseconds)")
     }
     for word in order.filter.split(separator: " ").map({ $0.lowercased() }) { conditions.append(Self.condition(word)) }
     guard !conditions.isEmpty else { return "" }
@@ -137,11 +136,7 @@ extension Browser {
   /// Connections that lasted into the time and have the words of the filter, in SQL.
   private var connectionConditions: String {
     var conditions: [String] = []
-    if let times {
-      conditions.append(
-        "ifnull(start_us, first_us) < \(times.upperBound.microseconds) AND ifnull(end_us, last_us) >= \(times.lowerBound.microseconds)"
-      )
-    }
+    if let times { conditions.append(StoredConnection.lasted(into: times)) }
     for word in connections.signal.value.words {
       conditions.append("instr(\(StoredConnection.searchedText), \(Self.literal(word))) > 0")
     }

@@ -90,6 +90,24 @@ import Testing
     }
   }
 
+  /// The command lists the sessions of a time, as the list has them.
+  @Test(arguments: ["tjp-weak-network.pcap", "mqtt5-mosquitto.pcap"])
+  func sessionsAreThoseOfTheTime(_ sample: String) throws {
+    let store = try Store(sample)
+    let sessions = try StoreReader(store.path).sessions()
+    let begins = sessions.compactMap(\.first).sorted()
+    let first = try #require(begins.first)
+    for end in begins + [first] {
+      var browser = Self.browser(store, isStore: true, sample)
+      browser.screen = .sessions
+      browser.times = first..<end.advanced(by: 1_000)
+      let line = browser.equivalentCommand
+      let found = try Self.run(line, []).compactMap { ($0["id"] as? NSNumber)?.int64Value }
+      let wanted = sessions.filter { ($0.first ?? first) <= end }.map(\.id)
+      #expect(found.sorted() == wanted.sorted() && !wanted.isEmpty, "\(line)")
+    }
+  }
+
   /// The connections of the list, by the command and by the tables of messages: two ways to the same counts.
   @Test(arguments: ["tjp-weak-network.pcap", "mqtt5-mosquitto.pcap", "tjp-racing.pcap"], [true, false])
   func connectionsAreThoseOfTheList(_ sample: String, _ isStore: Bool) throws {

@@ -44,13 +44,19 @@ package struct StoredConnection: Equatable, Sendable {
     unanswered + damaged DESC, rejected DESC, ifnull(state, 'open') IN ('refused', 'timeout') DESC, retries DESC, \
     heartbeats_lost DESC, ifnull(retransmissions, 0) DESC, messages DESC, id
     """
+  /// When it began and ended, in SQL: by its packets, or by its messages until it is reported.
+  fileprivate static let begun = "ifnull(start_us, first_us)", ended = "ifnull(end_us, last_us)"
+  /// Whether it lasted into a time, in SQL.
+  package static func lasted(into times: Range<Timestamp>) -> String {
+    "\(begun) < \(times.upperBound.microseconds) AND \(ended) >= \(times.lowerBound.microseconds)"
+  }
   /// What the words of a filter are looked for in, in SQL.
   package static let searchedText =
     "lower(client || ' ' || server || ' ' || ifnull(protocol, ifnull(profile, '')) || ' ' || ifnull(carrier, '') || ' ' || ifnull(state, 'open'))"
   /// The columns in the order in which `init` reads them.
   static let columns = """
     id, client, server, via, carrier, profile, ifnull(protocol, profile), ifnull(state, 'open'), rst_by, messages, \
-    unanswered + damaged, rejected, retries, heartbeats, heartbeats_lost, ifnull(start_us, first_us), ifnull(end_us, last_us), \
+    unanswered + damaged, rejected, retries, heartbeats, heartbeats_lost, \(begun), \(ended), \
     bytes_c2s, bytes_s2c, handshake_us, retransmissions
     """
 
@@ -92,18 +98,14 @@ extension StoreReader {
   package func connections(
     _ times: Range<Timestamp>? = nil, words: [String] = [], limit: Int
   ) throws(StoreError) -> [StoredConnection] {
-    let filters = words.indices.map { " AND instr(\(StoredConnection.searchedText), ?\($0 + 4)) > 0" }.joined()
-    let span = times == nil ? "1" : "ifnull(start_us, first_us) < ?2 AND ifnull(end_us, last_us) >= ?1"
-    let sql = "SELECT id FROM connection WHERE \(span)\(filters) ORDER BY \(StoredConnection.worstFirst) LIMIT ?3"
+    let filters = words.indices.map { " AND instr(\(StoredConnection.searchedText), ?\($0 + 2)) > 0" }.joined()
+    let span = times.map(StoredConnection.lasted) ?? "1"
+    let sql = "SELECT id FROM connection WHERE \(span)\(filters) ORDER BY \(StoredConnection.worstFirst) LIMIT ?1"
     return try atOnce { () throws(StoreError) in
       // Numbers alone are sorted: SQLite holds them in memory.
       var statement = try database.prepare(sql, "read connections")
-      if let times {
-        statement.bind(1, times.lowerBound.microseconds)
-        statement.bind(2, times.upperBound.microseconds)
-      }
-      statement.bind(3, Int64(limit))
-      for (i, word) in words.enumerated() { statement.bind(Int32(i + 4), word.lowercased()) }
+      statement.bind(1, Int64(limit))
+      for (i, word) in words.enumerated() { statement.bind(Int32(i + 2), word.lowercased()) }
       var ids: [Int64] = []
       while try statement.step() { ids.append(statement.row.number(0) ?? 0) }
       var connections: [StoredConnection] = []
@@ -124,7 +126,7 @@ extension StoreReader {
     // One pass without a sort, for which there may be no room.
     var statement = try database.prepare(
       """
-      SELECT count(*), min(ifnull(start_us, first_us)), max(ifnull(end_us, last_us)), sum(profile IS NULL), \(counts)
+      SELECT count(*), min(\(StoredConnection.begun)), max(\(StoredConnection.ended)), sum(profile IS NULL), \(counts)
       FROM connection
       """, "count connections")
     var totals = StoredConnectionTotals()
