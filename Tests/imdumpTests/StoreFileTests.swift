@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import IMStore
 import IMTestSupport
+import IMWire
 import Testing
 
 /// The file of a store: who reads it, who may write it, and what becomes of it when something goes wrong.
@@ -44,6 +45,41 @@ import Testing
       #expect(!rows.isEmpty)
     }
     #expect(try Command.run(["-r", "Samples/tjp-clean-chat.pcap", "--store-max", "1M"]).status == 64)
+  }
+
+  /// A port scan does not push the messages out of a store, nor the store beyond its limit: the oldest of its connections go.
+  @Test func aScanKeepsTheLimit() throws {
+    let folder = try Scratch()
+    let path = folder.path("d.db")
+    let server = IPAddress(v4: 0xcb00_7109)
+    var builder = PacketBuilder()
+    // From the last packet of the sample on, a second each thousand.
+    var scan = CaptureBuilder()
+    for i in 0..<40_000 as Range<UInt32> {
+      let client = IPAddress(v4: 0x0a00_0000 + i)
+      let syn = TCPSegment(
+        sourcePort: 40_000, destinationPort: 8_080, sequence: i, acknowledgment: 0, flags: .syn)
+      scan.packets.append(
+        TimedPacket(
+          timestamp: Timestamp(seconds: 1_760_000_200 + Int64(i / 1_000), fraction: 0),
+          bytes: builder.packet(syn, from: client, to: server)))
+    }
+    let capture = try folder.file(
+      "scan.pcap", Samples.bytes("tjp-weak-network.pcap") + scan.pcap().dropFirst(24))
+    let run = try Command.run(
+      ["-q", "-r", capture, "--store", path, "--store-max", "1024k"])
+    #expect(run.status == 0, "\(run.errors)")
+    let size = try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
+    #expect(size <= 1 << 20 && size > 1 << 19, "\(size)")
+    let counts = try Store.objects(
+      [
+        "query", path, "--json",
+        "SELECT (SELECT count(*) FROM message) AS messages, count(*) AS connections, max(id) AS last FROM connection",
+      ])[0]
+    #expect(counts["messages"] as? Int == 120)
+    // The newest ones are there, and as many as there is room for.
+    #expect(
+      counts["last"] as? Int == 40_008 && (1_000..<40_000).contains(counts["connections"] as? Int ?? 0), "\(counts)")
   }
 
   /// At its limit a store gives up its oldest messages, and stays what it says of the others.

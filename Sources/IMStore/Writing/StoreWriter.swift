@@ -113,14 +113,15 @@ package final class StoreWriter {
         try problems.write(issue)
       }
       for facts in batch.connections { connections.note(facts) }
-      if connections.hasManyFacts { try connections.flushFacts(names) }
+      // A store with a limit grows with each batch and not by leaps, so that room can be made for it.
+      if connections.hasManyFacts || maximumBytes != nil { try connections.flushFacts(names) }
       rowsSinceSums += batch.count
       if isLive || oldRows != nil || rowsSinceSums >= rowsBetweenSums
         || max(sessions.count, connections.count, periods.count) > Self.sumLimit
       {
         try writeSums()
       }
-      try makeRoom(for: batch.count)
+      try makeRoom(for: batch)
       try database.run("COMMIT", "write messages")
     } catch {
       try? database.run("ROLLBACK", "write messages")
@@ -172,9 +173,10 @@ package final class StoreWriter {
     return UInt64(clamping: pages - free) * Self.pageSize
   }
 
-  /// Removes the oldest messages where the file is about as large as it may be: twice as many as have come at a time, so that the
-  /// next batch finds room in the pages that became free. Goes on, a few times at most, until it does.
-  private func makeRoom(for count: Int) throws(StoreError) {
+  /// Removes the oldest messages where the file is about as large as it may be: twice as many rows as have come at a time, so that the
+  /// next batch finds room in the pages that became free. Goes on, a few times at most, until it does. Where most of what comes are connections
+  /// without messages, as of a port scan, the oldest of those go first.
+  private func makeRoom(for batch: StoreBatch) throws(StoreError) {
     guard let maximumBytes else { return }
     let wanted = maximumBytes - maximumBytes / 8
     // Indexes take one and a half times the room of what they are of: they are built while there is room for them.
@@ -189,18 +191,18 @@ package final class StoreWriter {
         try writeSums()
         oldRows = try OldRows(database)
       }
-      let gone = try oldRows?.remove(Int64(2 * count)) ?? 0
-      if gone == 0 {
-        // A capture of connections that nothing decodes.
-        guard try oldRows?.removeConnections(Int64(2 * count)) ?? 0 > 0 else { return }
-        rounds += 1
+      rounds += 1
+      let count = Int64(2 * batch.count)
+      if batch.connections.count > batch.count / 2, try oldRows?.removeConnections(count) ?? 0 > 0 { continue }
+      let gone = try oldRows?.remove(count) ?? 0
+      guard gone > 0 else {
+        guard try oldRows?.removeConnections(count) ?? 0 > 0 else { return }
         continue
       }
       removed += UInt64(clamping: gone)
       try database.run(
         "INSERT OR REPLACE INTO info VALUES ('removed_messages', \(removed))", "remove old messages")
       oldestCapture = try database.number("SELECT capture FROM message ORDER BY id LIMIT 1", "remove old messages")
-      rounds += 1
     }
   }
 
