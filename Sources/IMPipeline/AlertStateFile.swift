@@ -15,47 +15,32 @@ final class AlertStateFile {
   /// How many times as long as it took to make a state passes before the next one.
   private static let share = 50.0
 
+  private let file: AtomicFile
   /// The open folder.
-  let folder: Int32
-  private let path: String
-  private let name: String
+  var folder: Int32 { file.folder }
+  /// The names of files that are made in the folder, as a pattern of fnmatch(3).
+  var pattern: String { file.pattern }
+  private var path: String { file.path }
   /// What the file said when the run began; `nil` for none.
   private(set) var kept: AlertSnapshot?
-  private var temporary: String { Self.temporary(name) }
-  /// The two names of files that are made in the folder, as a pattern of fnmatch(3).
-  var pattern: String {
-    func quoted(_ name: String) -> String { String(name.flatMap { "*?[@!+()|".contains($0) ? "[\($0)]" : "\($0)" }) }
-    return "@(\(quoted(name))|\(quoted(temporary)))"
-  }
   private let writer: Writer
   private var nextAt = 0.0, urgentAt = 0.0
   private var isTooLarge = false
 
   /// The file at `path`, in a folder that exists. A file that is no state is put aside, and that is said.
   init(path: String, maximumSeries: Int) throws(UsageError) {
-    try requireReplaceable(path, option: "--state")
-    let slash = path.lastIndex(of: "/")
-    let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    name = slash.map { String(path[path.index(after: $0)...]) } ?? path
-    guard !name.isEmpty, name != ".", name != ".." else {
-      throw UsageError(message: "--state \(path): give the name of a file")
-    }
-    folder = imdump_open_folder(parent)
-    guard folder >= 0 else { throw UsageError(message: "--state \(path): \(systemText(-folder))") }
-    self.path = path
-    writer = Writer(folder: folder, name: name, temporary: Self.temporary(name), path: path)
+    file = try AtomicFile(path: path, option: "--state", mode: 0o600)
+    writer = Writer(file)
     try load(maximumSeries)
   }
 
   deinit { close(folder) }
 
-  private static func temporary(_ name: String) -> String { ".\(name).tmp" }
-
   private func load(_ maximumSeries: Int) throws(UsageError) {
-    let descriptor = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    let descriptor = file.openToRead()
     guard descriptor >= 0 else {
-      if errno == ENOENT { return }
-      throw UsageError(message: "--state \(path): \(systemText(errno))")
+      if descriptor == -ENOENT { return }
+      throw UsageError(message: "--state \(path): \(systemText(-descriptor))")
     }
     defer { close(descriptor) }
     guard let bytes = ShipStore.contents(descriptor, limit: AlertSnapshot.maximumBytes + 64) else {
@@ -70,7 +55,7 @@ final class AlertStateFile {
 
   /// Says why the run begins without the state, and keeps the file under another name.
   private func putAside(_ reason: String) {
-    let isAside = renameat(folder, name, folder, "\(name).bad") == 0
+    let isAside = file.rename(suffix: ".bad")
     drop(reason + (isAside ? "; the file is now \(shown(path)).bad" : ""))
   }
 
@@ -88,12 +73,7 @@ final class AlertStateFile {
 
   /// Throws where this process may not make files in the folder.
   func checkRights() throws(CaptureError) {
-    let error = -imdump_may_make_files(folder)
-    guard error != 0 else { return }
-    throw CaptureError(
-      .ioError, path,
-      "the state of alerts cannot be written: \(systemText(error)) for user \(geteuid()); give the folder to that user, or name another with -Z",
-      errno: error)
+    try requireMayMakeFiles(in: folder, path, "the state of alerts cannot be written")
   }
 
   /// Whether it is time to write a state. After `isTold` an alert was told since the last one.
@@ -127,19 +107,17 @@ final class AlertStateFile {
 
   /// Writes states, one after another.
   private final class Writer: @unchecked Sendable {
-    // SAFETY: `lock` guards what both threads change; the names and the folder do not change.
+    // SAFETY: `lock` guards what both threads change; the file's name and folder do not change.
 
     private let lock = WaitingLock()
-    private let folder: Int32
-    private let name: String, temporary: String, path: String
+    private let file: AtomicFile
+    private var path: String { file.path }
     private var waiting: [UInt8]?
     private var isEnding = false
     private var error: Int32?
     private var thread: WorkerThread?
 
-    init(folder: Int32, name: String, temporary: String, path: String) {
-      (self.folder, self.name, self.temporary, self.path) = (folder, name, temporary, path)
-    }
+    init(_ file: AtomicFile) { self.file = file }
 
     /// Has the thread write a state, instead of one that waits.
     func post(_ bytes: [UInt8]) throws(CaptureError) {
@@ -177,26 +155,8 @@ final class AlertStateFile {
     /// Puts a state in the place of the file. What fails is said once, and tried again with the next one.
     private func write(_ bytes: [UInt8]) {
       let before = error
-      error = replace(bytes)
+      error = file.replace(isSynced: true) { output in bytes.withUnsafeBytes { output.write($0) } }
       if let error, error != before { logError("--state \(shown(path)): \(systemText(error))") }
-    }
-
-    /// The number of the error, if there is one.
-    private func replace(_ bytes: [UInt8]) -> Int32? {
-      _ = imdump_unlink_at(folder, temporary)
-      let descriptor = imdump_open_at(folder, temporary, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-      guard descriptor >= 0 else { return -descriptor }
-      let output = Output(descriptor: descriptor, name: path)
-      bytes.withUnsafeBytes { output.write($0) }
-      var number = output.error?.errno
-      if number == nil, fsync(descriptor) != 0 { number = errno }
-      if close(descriptor) != 0, number == nil { number = errno }
-      if number == nil {
-        let error = imdump_rename_at(folder, temporary, name)
-        if error < 0 { number = -error }
-      }
-      if number != nil { _ = imdump_unlink_at(folder, temporary) }
-      return number
     }
   }
 }

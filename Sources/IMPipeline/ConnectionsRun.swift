@@ -65,8 +65,7 @@ final class ConnectionSink: EngineSink {
   /// the list, so a list of all connections takes hardly more memory than counting them.
   private static let part = 8_192
 
-  /// The TLS handshake of the next report.
-  @exclusivity(unchecked) private var hello: (serial: UInt32, hello: TLSHello)?
+  @exclusivity(unchecked) private var hello = ReportedHello()
   @exclusivity(unchecked) private var rows: [ListedConnection] = []
   @exclusivity(unchecked) private var open: [ListedConnection] = []
   /// The connections that match.
@@ -85,12 +84,12 @@ final class ConnectionSink: EngineSink {
     self.capacity = min(capacity, options.top.map { max(80, 2 * $0) } ?? capacity)
   }
 
-  func hello(_ hello: TLSHello, _ connection: ConnectionInfo) { self.hello = (connection.serial, hello) }
+  func hello(_ hello: TLSHello, _ connection: ConnectionInfo) { self.hello.note(hello, connection) }
 
   func connection(_ report: ConnectionReport) {
     if report.isFinal { all += 1 }
     guard numbers.isEmpty || numbers.contains(report.info.serial) else { return }
-    let row = ListedConnection(report, hello: hello?.serial == report.info.serial ? hello?.hello : nil)
+    let row = ListedConnection(report, hello: hello.of(report))
     guard filter?.matches(ConnectionFilterRecord(row, profiles: profiles)) ?? true else { return }
     guard report.isFinal else {
       if report.reason == .open { open.append(row) }

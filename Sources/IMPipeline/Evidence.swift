@@ -128,12 +128,7 @@ final class Evidence {
 
   /// Throws where this process may not make files in the folder.
   func checkRights() throws(CaptureError) {
-    let error = -imdump_may_make_files(folder)
-    guard error != 0 else { return }
-    throw CaptureError(
-      .ioError, path,
-      "captures of evidence cannot be made: \(systemText(error)) for user \(geteuid()); give the folder to that user, or name another with -Z",
-      errno: error)
+    try requireMayMakeFiles(in: folder, path, "captures of evidence cannot be made")
   }
 
   /// Keeps a batch.

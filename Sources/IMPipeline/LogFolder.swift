@@ -124,11 +124,8 @@ final class LogFolder {
 
   /// Throws where neither this process nor an opener may make files.
   func checkRights() throws(CaptureError) {
-    guard opener == nil, faccessat(handle, ".", W_OK | X_OK, 0) != 0 else { return }
-    throw CaptureError(
-      .ioError, options.folder,
-      "documents cannot be written: \(systemText(errno)) for user \(geteuid()); give the folder to that user, or name another with -Z",
-      errno: errno)
+    guard opener == nil else { return }
+    try requireMayMakeFiles(in: handle, options.folder, "documents cannot be written")
   }
 
   /// Appends whole lines to the file of `dataset`, and makes one where there is none.

@@ -39,8 +39,7 @@ final class MessageSink: EngineSink {
   var onReceipt: ((MessageReceipt) -> Void)?
   /// Told of connections.
   var watch: ((ConnectionReport, TLSHello?) -> Void)?
-  /// The TLS handshake of the next report.
-  @exclusivity(unchecked) private var hello: (serial: UInt32, hello: TLSHello)?
+  @exclusivity(unchecked) private var hello = ReportedHello()
   /// Which of the run's captures is read, from 0.
   @exclusivity(unchecked) var capture: UInt32 = 0
   /// Where the batch that the engine has in hand stands in it.
@@ -107,10 +106,10 @@ final class MessageSink: EngineSink {
   }
 
   func hello(_ hello: TLSHello, _ connection: ConnectionInfo) {
-    if watch != nil { self.hello = (connection.serial, hello) }
+    if watch != nil { self.hello.note(hello, connection) }
   }
   func connection(_ report: ConnectionReport) {
-    watch?(report, hello?.serial == report.info.serial ? hello?.hello : nil)
+    watch?(report, hello.of(report))
   }
 
   func finished(_ exchange: borrowing Exchange) {

@@ -75,7 +75,7 @@ final class Deliverer {
     if isTaken { handed += 1 }
   }
 
-  /// Has the Alertmanagers told of an alert that an earlier run has told and that goes on: what is not refreshed, they forget.
+  /// Sends an alert of an earlier run that still fires to the Alertmanagers again: they forget what is not refreshed.
   func refresh(_ event: AlertEvent) {
     send(
       DeliveryMessage(

@@ -170,10 +170,8 @@ struct DeliveryLane {
       return
     default: break
     }
-    // What the other end refuses it will refuse again, but for those that ask for time.
-    let isRefused = (400..<500).contains(status) && ![408, 425, 429].contains(status)
     let words = "\(name): \(Self.words(job, ending, status))"
-    guard job.isPost, !isRefused else {
+    guard job.isPost, !isRefusal(httpStatus: status) else {
       figures.failed += 1
       _ = over(job, .failed)
       tell(words + Self.lines(child.errors), words)

@@ -12,7 +12,7 @@ struct DeliveryMessage: Equatable {
   static let configuration = "configuration"
   /// An alert: state, fingerprint, JSON, environment, Alertmanager's labels and annotations.
   static let alert = "alert"
-  /// An alert that an earlier run has told and that goes on: state, fingerprint, Alertmanager's labels and annotations.
+  /// An alert of an earlier run that still fires: state, fingerprint, Alertmanager's labels and annotations.
   static let refresh = "refresh"
   /// No more alerts come.
   static let end = "end"

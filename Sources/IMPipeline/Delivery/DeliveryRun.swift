@@ -35,7 +35,8 @@ final class DeliveryRun {
   /// The alerts that fire, oldest first, by fingerprint.
   private var active: [(fingerprint: String, text: String)] = []
   private var refreshedAt = 0.0
-  /// When the first alert of an earlier run came that the Alertmanagers were not told of since; and the seconds in which the others come.
+  /// When the first alert of an earlier run arrived that was not sent to the Alertmanagers yet, and the seconds within which all of them
+  /// arrive.
   private var resumedAt: Double?
   private static let resuming = 0.2
   private var endsAt: Double?

@@ -284,24 +284,18 @@ final class ShipRun {
     while !isStopped {
       let response = curl.make(request, body: body)
       switch response.verdict {
-      case .done, .tooLarge: return response
+      case .done, .tooLarge, .wrong: return response
       case .denied(let text): throw ShipError(.noPermission, text)
-      case .later, .wrong:
-        if Self.isFinal(response.status) { return response }
+      case .later(let text):
+        if isRefusal(httpStatus: response.status) { return response }
+        tries += 1
+        guard tries < Self.dashboardTries else {
+          throw ShipError(.ioError, "\(text): no dashboards are put; put them with --setup when it answers")
+        }
+        again(text, response.retryAfter, of: address)
       }
-      guard case .later(let text) = response.verdict else { return response }
-      tries += 1
-      guard tries < Self.dashboardTries else {
-        throw ShipError(.ioError, "\(text): no dashboards are put; put them with --setup when it answers")
-      }
-      again(text, response.retryAfter, of: address)
     }
     return nil
-  }
-
-  /// Whether a status refuses a request for good.
-  private static func isFinal(_ status: Int) -> Bool {
-    (400..<500).contains(status) && ![408, 425, 429].contains(status)
   }
 
   // MARK: A batch

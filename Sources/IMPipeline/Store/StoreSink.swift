@@ -23,8 +23,7 @@ final class StoreSink: EngineSink {
   @exclusivity(unchecked) var places = BatchPlaces()
   /// Exchanges that were decided by a frame that is not told yet: it comes next.
   @exclusivity(unchecked) private var decided: [Exchange] = []
-  /// The TLS handshake of the next report.
-  @exclusivity(unchecked) private var hello: (serial: UInt32, hello: TLSHello)?
+  @exclusivity(unchecked) private var hello = ReportedHello()
   private var statuses = StatusBook()
   private var marks = GapMarks()
   private var book = FieldBook()
@@ -141,10 +140,10 @@ final class StoreSink: EngineSink {
     isNearGap = !marks.isEmpty
   }
 
-  func hello(_ hello: TLSHello, _ connection: ConnectionInfo) { self.hello = (connection.serial, hello) }
+  func hello(_ hello: TLSHello, _ connection: ConnectionInfo) { self.hello.note(hello, connection) }
 
   func connection(_ report: ConnectionReport) {
-    feed.batch.add(report, hello: hello?.serial == report.info.serial ? hello?.hello : nil)
+    feed.batch.add(report, hello: hello.of(report))
     feed.handOn()
   }
 

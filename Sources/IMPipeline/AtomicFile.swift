@@ -1,0 +1,74 @@
+import CSandbox
+import Glibc
+import IMCapture
+import IMOutput
+
+/// A file that is always whole: what it shall have is written beside it, and then takes its name.
+struct AtomicFile: Sendable {
+  /// Its path, as errors name it.
+  let path: String
+  /// The descriptor of its folder, which whoever made this closes.
+  let folder: Int32
+  private let name: String
+  private let mode: UInt32
+  private var temporary: String { ".\(name).tmp" }
+
+  /// The file at `path`, in a folder that exists, which gets the rights of `mode`. `option` is the option that names it.
+  init(path: String, option: String, mode: UInt32) throws(UsageError) {
+    try requireReplaceable(path, option: option)
+    let slash = path.lastIndex(of: "/")
+    let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+    guard !name.isEmpty, name != ".", name != ".." else {
+      throw UsageError(message: "\(option) \(path): give the name of a file")
+    }
+    folder = imdump_open_folder(parent)
+    guard folder >= 0 else { throw UsageError(message: "\(option) \(path): \(systemText(-folder))") }
+    (self.path, self.mode) = (path, mode)
+  }
+
+  /// The two names of files that are made in the folder, as a pattern of fnmatch(3).
+  var pattern: String {
+    func quoted(_ name: String) -> String { String(name.flatMap { "*?[@!+()|".contains($0) ? "[\($0)]" : "\($0)" }) }
+    return "@(\(quoted(name))|\(quoted(temporary)))"
+  }
+
+  /// Opens the file to read it; a descriptor, or a negative errno. A link is not followed.
+  func openToRead() -> Int32 {
+    let descriptor = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    return descriptor < 0 ? -errno : descriptor
+  }
+
+  /// Renames the file, to its name with `suffix`. Whether that succeeded.
+  func rename(suffix: String) -> Bool { renameat(folder, name, folder, name + suffix) == 0 }
+
+  /// Puts what `write` writes in the place of the file, on the disk where `isSynced`. The number of the error, if there is one: then the
+  /// file is what it was.
+  func replace(isSynced: Bool = false, _ write: (Output) -> Void) -> Int32? {
+    // Whatever has that name is not written through.
+    _ = imdump_unlink_at(folder, temporary)
+    let descriptor = imdump_open_at(folder, temporary, O_WRONLY | O_CREAT | O_EXCL, mode)
+    guard descriptor >= 0 else { return -descriptor }
+    let output = Output(descriptor: descriptor, name: path)
+    write(output)
+    var number = output.error?.errno
+    if isSynced, number == nil, fsync(descriptor) != 0 { number = errno }
+    if close(descriptor) != 0, number == nil { number = errno }
+    if number == nil {
+      let error = imdump_rename_at(folder, temporary, name)
+      if error < 0 { number = -error }
+    }
+    if number != nil { _ = imdump_unlink_at(folder, temporary) }
+    return number
+  }
+}
+
+/// Throws where this process may not make files in an open folder. `what` is what cannot be done then.
+func requireMayMakeFiles(in folder: Int32, _ path: String, _ what: String) throws(CaptureError) {
+  let error = -imdump_may_make_files(folder)
+  guard error != 0 else { return }
+  throw CaptureError(
+    .ioError, path,
+    "\(what): \(systemText(error)) for user \(geteuid()); give the folder to that user, or name another with -Z",
+    errno: error)
+}
