@@ -14,7 +14,7 @@ struct UnboundSubject: Hashable {
 extension AlertMonitor {
   /// The first number of series of an earlier run to which no connection belongs: engines do not count as far.
   private static let firstUnbound: UInt32 = 1 << 31
-  /// How far behind the last packet's time the time for an answer may run out, in nanoseconds.
+  /// How long after the last packet the timeout of an answer may end, in nanoseconds.
   private static let furthest: Int64 = 600_000_000_000
 
   /// What was counted and told so far; `text` is the file of the rules. `nil` before the first packet.

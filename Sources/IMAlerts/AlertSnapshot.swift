@@ -10,8 +10,7 @@ package import IMWire
 ///     20  n   the state: the rules' text, times, and for each rule its series with their windows
 ///     ..  8   FNV-1a of the state, little endian
 ///
-/// Servers, connections, sessions, owners and types stand in it by what they are called, as the numbers of an engine are another's in the
-/// next run.
+/// It names servers, connections, sessions, owners and types, because the numbers that an engine gives them differ between runs.
 package struct AlertSnapshot: Sendable {
   /// One series of a rule.
   struct Series: Sendable {

@@ -1,7 +1,7 @@
 import IMOutput
 import IMWire
 
-/// What a store says of a message, in sentences. The columns of the view `messages` are what it is made of.
+/// A message of a store in sentences, made of its row in the view `messages`.
 struct DetailWords {
   private let values: [String: String]
 

@@ -3,8 +3,8 @@ import IMMetrics
 import IMOutput
 import IMWire
 
-/// What the table `connection` says of a TCP connection beside its messages: of each, decoded or not. The values are those of
-/// `imdump streams`.
+/// What the table `connection` stores of a TCP connection apart from its messages, whether it was decoded or not. The values are those
+/// of `imdump streams`.
 struct ConnectionFacts: Sendable {
   /// Who talks.
   let info: ConnectionInfo
