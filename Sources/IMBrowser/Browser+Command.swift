@@ -120,7 +120,7 @@ extension Browser {
   }
 
   private static func worstFirst(isReversed: Bool) -> String {
-    let counts = ["unanswered + damaged", "rejected", "retries", "heartbeats_lost", "messages"]
+    let counts = ["unanswered + damaged", "rejected", "retries", "heartbeats_lost", "messages", "unacknowledged"]
     return (counts.map { $0 + (isReversed ? "" : " DESC") } + ["id" + (isReversed ? " DESC" : "")]).joined(
       separator: ", ")
   }

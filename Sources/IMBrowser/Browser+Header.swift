@@ -113,6 +113,7 @@ extension Browser {
       counted(Int64(totals.sessions), "session"), counted(totals.messages, "message"),
       "\(grouped(UInt64(max(0, totals.lost)))) lost",
     ]
+    if totals.oneWay > 0 { parts.append("\(grouped(UInt64(totals.oneWay))) one-way") }
     if totals.rejected > 0 { parts.append("\(grouped(UInt64(totals.rejected))) rejected") }
     if totals.retries > 0 {
       parts.append("\(grouped(UInt64(totals.retries))) \(totals.retries == 1 ? "retry" : "retries")")
@@ -165,10 +166,12 @@ extension Browser {
       return
     }
     let periods = metrics.periods
-    let messages = periods.map { Double($0.messages) }
+    let isOneWay = !periods.contains { $0.messages > 0 }
+    let messages = periods.map { Double(isOneWay ? $0.oneWay : $0.messages) }
     let lost = periods.reduce(0) { $0 &+ $1.lost }
     let labels = (
-      " messages \(TimeStrip.short(messages.max() ?? 0)) ", lost > 0 ? " ! lost \(TimeStrip.short(Double(lost)))" : ""
+      " \(isOneWay ? "one-way" : "messages") \(TimeStrip.short(messages.max() ?? 0)) ",
+      lost > 0 ? " ! lost \(TimeStrip.short(Double(lost)))" : ""
     )
     let left = max(cells(labels.0), cells(labels.1) + 1)
     let width = max(1, grid.width - left - 1)

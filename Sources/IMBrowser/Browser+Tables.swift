@@ -60,7 +60,7 @@ extension Browser {
       default: (connection.state, .plain)
       }
     }
-    return [
+    var columns: [Column<StoredConnection>] = [
       Column(title: "", width: 1, priority: 0) { connection in
         connection.lost > 0 || connection.rejected > 0
           ? ("!", Style(.alarm, .bold)) : (connection.retries > 0 ? "R" : " ", Style(.warning, .bold))
@@ -86,6 +86,11 @@ extension Browser {
       },
       Column(title: "last", width: 8, priority: 15) { clock($0.last) },
     ]
+    if totals.oneWay > 0, let place = columns.firstIndex(where: { $0.title == "msgs" }) {
+      columns.insert(
+        Column(title: "one-way", width: 7, isRight: true, priority: 8) { Self.count($0.oneWay) }, at: place + 1)
+    }
+    return columns
   }
 
   // MARK: Types
@@ -99,7 +104,7 @@ extension Browser {
   private var typeColumns: [Column<StoredTypeCount>] {
     func trip(_ microseconds: Int64?) -> (String, Style) { (microseconds.map(Words.shortLength) ?? "-", .plain) }
     let hasProfiles = Set(types.rows.items.map(\.profile)).count > 1
-    return [
+    var columns: [Column<StoredTypeCount>] = [
       Column(title: "type", width: 10, isFlexible: true, priority: 0) {
         ((hasProfiles ? $0.profile + " " : "") + $0.name, Style(.name))
       },
@@ -115,5 +120,10 @@ extension Browser {
       Column(title: "p50 s2c", width: 8, isRight: true, priority: 7) { trip($0.roundTrip50ToClient) },
       Column(title: "p95 s2c", width: 8, isRight: true, priority: 3) { trip($0.roundTrip95ToClient) },
     ]
+    if totals.oneWay > 0, let place = columns.firstIndex(where: { $0.title == "msgs" }) {
+      columns.insert(
+        Column(title: "one-way", width: 7, isRight: true, priority: 7) { Self.count($0.oneWay) }, at: place + 1)
+    }
+    return columns
   }
 }

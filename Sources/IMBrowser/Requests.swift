@@ -123,8 +123,8 @@ package struct TypesRequest: Equatable, Sendable {
 package struct SessionTotals: Equatable, Sendable {
   /// Sessions.
   package var sessions = 0
-  /// Messages of all sessions.
-  package var messages: Int64 = 0
+  /// Messages of all sessions that ask for an answer, and those that ask for none.
+  package var messages: Int64 = 0, oneWay: Int64 = 0
   /// Messages that were lost.
   package var lost: Int64 = 0
   /// Messages that were rejected.
@@ -143,6 +143,7 @@ package struct SessionTotals: Equatable, Sendable {
     self.sessions = sessions.count
     for session in sessions {
       messages &+= session.messages
+      oneWay &+= session.oneWay
       lost &+= session.lost
       rejected &+= session.rejected
       retries &+= session.retries

@@ -109,8 +109,10 @@ package struct SessionOrder: Equatable, Sendable {
   }
 
   private static func worstFirst(_ sessions: [StoredSession]) -> [StoredSession] {
-    func key(_ session: StoredSession) -> (Int64, Int64, Int64, Int64, Int64) {
-      (session.lost, session.rejected, session.retries, session.lostHeartbeats, session.messages)
+    func key(_ session: StoredSession) -> (Int64, Int64, Int64, Int64, Int64, Int64) {
+      (
+        session.lost, session.rejected, session.retries, session.lostHeartbeats, session.messages, session.oneWay
+      )
     }
     let keyed = sessions.map { (key: key($0), session: $0) }
     return keyed.sorted { $0.key == $1.key ? $0.session.id < $1.session.id : $0.key > $1.key }.map(\.session)

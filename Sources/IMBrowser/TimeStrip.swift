@@ -108,6 +108,7 @@ package struct TimeStrip: Sendable {
     ].compactMap { $0 }
     if figures.hasHeartbeats { all.append(counts("hb missed", .alarm) { $0.lostHeartbeats }) }
     if periods.contains(where: { $0.rejected > 0 }) { all.append(counts("rejected", .alarm) { $0.rejected }) }
+    if periods.contains(where: { $0.oneWay > 0 }) { all.append(counts("one-way") { $0.oneWay }) }
     all.append(counts("messages") { $0.messages })
     return all
   }

@@ -62,7 +62,9 @@ extension ECSSink {
     case .all: return true
     case .off: return false
     case .active:
-      let counts: [ReportCount] = [.retransmissions, .retries, .duplicates, .lost, .gaps, .wrongChecksum]
+      let counts: [ReportCount] = [
+        .retransmissions, .retries, .deliberateCopies, .duplicates, .lost, .gaps, .wrongChecksum,
+      ]
       return record.pointee.isActive || news.pings.missed > 0 || counts.contains { news.counts[$0] > 0 }
     }
   }

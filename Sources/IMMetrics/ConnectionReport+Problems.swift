@@ -6,7 +6,7 @@ extension ConnectionReport {
   /// that nothing decodes.
   package var problemScore: UInt64 {
     guard let figures else { return 0 }
-    var score = UInt64(rare.retries) + UInt64(gapCount) + UInt64(figures.checksums[2])
+    var score = UInt64(rare.deliberateCopies) + UInt64(gapCount) + UInt64(figures.checksums[2])
     score += UInt64(rare.failedControls) * 4
     for way in 0...1 { score += (rare.fates[way].lost + UInt64(rare.fates[way].rejected)) * 4 }
     if reason == .reset { score += 1 }

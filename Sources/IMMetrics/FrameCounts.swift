@@ -10,8 +10,10 @@ package struct FrameCounts: Sendable {
   package var frames: InlineArray<2, UInt64> = [0, 0], bytes: InlineArray<2, UInt64> = [0, 0]
   /// Frames by `ChecksumStatus`.
   package private(set) var checksums: InlineArray<5, UInt64> = [0, 0, 0, 0, 0]
-  /// Copies that a sender made on purpose, at once, and copies that came after the answer.
-  package private(set) var retries: UInt64 = 0, immediateDuplicates: UInt64 = 0, duplicates: UInt64 = 0
+  /// Copies of any type that a sender made on purpose, at once, and copies that came after the answer.
+  package private(set) var deliberateCopies: UInt64 = 0, immediateDuplicates: UInt64 = 0, duplicates: UInt64 = 0
+  /// Retries: copies of messages after the first, up to the answer.
+  package private(set) var retries: UInt64 = 0
 
   /// Nothing counted.
   package init() {}
@@ -24,6 +26,7 @@ package struct FrameCounts: Sendable {
     }
     for status in 0..<5 { checksums[status] &+= other.checksums[status] }
     retries &+= other.retries
+    deliberateCopies &+= other.deliberateCopies
     immediateDuplicates &+= other.immediateDuplicates
     duplicates &+= other.duplicates
   }
@@ -35,10 +38,11 @@ package struct FrameCounts: Sendable {
     bytes[way] &+= UInt64(truncatingIfNeeded: frame.count)
     checksums[Int(frame.checksumStatus.rawValue)] &+= 1
     guard note.copy > 1 else { return }
+    if !note.isDuplicate, frame.kind.pointee.role == .message { retries &+= 1 }
     if note.isDuplicate {
       duplicates &+= 1
     } else if note.isRetry {
-      retries &+= 1
+      deliberateCopies &+= 1
     } else {
       immediateDuplicates &+= 1
     }

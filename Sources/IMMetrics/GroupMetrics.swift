@@ -45,10 +45,10 @@ package struct GroupMetrics: Sendable {
 
   /// Messages that became `fate`.
   package subscript(fate: Fate) -> UInt64 { fates[Int(fate.rawValue)] }
-  /// Messages, those that ask for no answer included.
+  /// Messages that ask for an answer; `unacknowledged` are the others.
   package var messages: UInt64 {
     var count: UInt64 = 0
-    for i in fates.indices { count += fates[i] }
+    for i in fates.indices where i != Int(Fate.unacknowledged.rawValue) { count += fates[i] }
     return count
   }
   /// Messages that were lost.

@@ -11,18 +11,22 @@ package struct PeriodSeries: Sendable {
   package struct Row: Sendable {
     /// What was counted.
     package var metrics = PeriodMetrics()
-    /// Messages whose first copy came.
+    /// Messages whose first copy came, those that ask for no answer included.
     package var sent: UInt64 = 0
     /// Bytes of streams that were missing.
     package var missingBytes: UInt64 = 0
 
+    /// Messages whose first copy came.
+    package var messages: UInt64 {
+      let oneWay =
+        UInt64(metrics.messages.unacknowledged(.clientToServer))
+        + UInt64(metrics.messages.unacknowledged(.serverToClient))
+      return sent - min(sent, oneWay)
+    }
     /// Messages that are not decided yet.
     package var open: UInt64 {
-      let both = metrics.messages.both
-      let told =
-        UInt64(both.units) + UInt64(metrics.messages.unacknowledged(.clientToServer))
-        + UInt64(metrics.messages.unacknowledged(.serverToClient))
-      return sent > told ? sent - told : 0
+      let told = UInt64(metrics.messages.both.units)
+      return messages - min(messages, told)
     }
 
     /// Nothing counted.

@@ -44,9 +44,14 @@ package struct GroupWriter {
   private func table(_ book: GroupTable, _ order: [Int], to out: inout ByteWriter) {
     guard !order.isEmpty else { return }
     let who = grouping == .session ? ["session", "profile", "client", "server"] : [grouping.rawValue]
-    var table = TextTable(who + columns.titles + (time == .none ? [] : ["first", "last"]))
-    for place in order { table.add(row(book.groups[place], isOthers: false)) }
-    if let others = book.others { table.add(row(others, isOthers: true)) }
+    let rows =
+      order.map { row(book.groups[$0], isOthers: false) } + (book.others.map { [row($0, isOthers: true)] } ?? [])
+    let titles = who + columns.titles + (time == .none ? [] : ["first", "last"])
+    // Most captures have no message that asks for no answer.
+    let dropped = titles.indices.filter { i in titles[i] == "one-way" && rows.allSatisfy { $0[i] == "0" } }
+    func shown(_ cells: [String]) -> [String] { cells.indices.filter { !dropped.contains($0) }.map { cells[$0] } }
+    var table = TextTable(shown(titles))
+    for row in rows { table.add(shown(row)) }
     table.write(to: &out, width: width)
   }
 

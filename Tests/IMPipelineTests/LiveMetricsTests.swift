@@ -16,8 +16,8 @@ import Testing
     let truth = try JSONSerialization.jsonObject(with: Data(try Samples.bytes("\(sample).truth.json")))
     let all = try #require((truth as? [String: Any])?["messages"] as? [[String: Any]])
     let connections = try #require((truth as? [String: Any])?["connections"] as? [[String: Any]])
-    let counters = try #require((truth as? [String: Any])?["counters"] as? [String: Int])
-    let messages = try all.filter { $0["type"] as? String == "data" }.map { message in
+    let data = all.filter { $0["type"] as? String == "data" }
+    let messages = try data.map { message in
       let first = try #require((message["ts"] as? [Any])?.first as? NSNumber)
       let fate = try #require(message["fate"] as? String)
       let connection = try #require(message["conn"] as? Int)
@@ -26,7 +26,7 @@ import Testing
         sentAt: first.int64Value / 1_000_000, isLost: ["unanswered", "damaged"].contains(fate),
         client: String(client.split(separator: " ")[0]))
     }
-    return (messages, try #require(counters["retries"]))
+    return (messages, data.reduce(0) { $0 + ($1["retries"] as? Int ?? 0) })
   }
 
   /// The two values beside a name, in one block or in the second one.

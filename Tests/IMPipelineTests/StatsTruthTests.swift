@@ -44,8 +44,8 @@ struct StatsTruthTests {
       let duplicates = messages.compactMap { $0["dup_after_ack"] as? Int }.reduce(0, +)
       #expect(counts[.duplicates] == UInt64(duplicates))
       let copies = messages.compactMap { ($0["ts"] as? [Int])?.count }.reduce(0) { $0 + $1 - 1 }
-      #expect(counts[.retries] + counts[.immediateDuplicates] + counts[.duplicates] == UInt64(copies))
-      #expect(counts[.retries] == UInt64(counters["retries"] ?? -1))
+      #expect(counts[.deliberateCopies] + counts[.immediateDuplicates] + counts[.duplicates] == UInt64(copies))
+      #expect(counts[.deliberateCopies] == UInt64(counters["retries"] ?? -1))
       #expect(counts[.rightBigEndian] == UInt64(counters["crc_be"] ?? -1))
       #expect(counts[.rightLittleEndian] == UInt64(counters["crc_le"] ?? -1))
       #expect(counts[.repeatedAnswers] == UInt64(counters["dup_acks"] ?? -1))

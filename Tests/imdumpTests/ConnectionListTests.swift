@@ -52,7 +52,6 @@ import Testing
       ),
       ("messages", Self.sum(rows, "messages"), told("total.messages.units")),
       ("lost", Self.sum(rows, "lost"), told("total.messages.unanswered") + told("total.messages.damaged")),
-      ("retries", Self.sum(rows, "retries"), told("total.copies.retries")),
     ]
     for fate in ["rejected", "pending", "unknown"] {
       counts.append((fate, Self.sum(rows, fate), told("total.messages.\(fate)")))

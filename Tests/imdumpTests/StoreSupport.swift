@@ -34,7 +34,7 @@ struct Store {
   /// What the rows of `message` add up to, by the documentation: messages, heartbeats and others apart; as SQL after SELECT and a key.
   static let sums: String = {
     let isMessage = "t.role = 'message'"
-    var sums = ["sum(\(isMessage)) AS messages"]
+    var sums = ["sum(\(isMessage) AND f.name <> 'unacknowledged') AS messages"]
     for fate in [
       "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unacknowledged", "unknown",
     ] { sums.append("sum(\(isMessage) AND f.name = '\(fate)') AS \(fate)") }

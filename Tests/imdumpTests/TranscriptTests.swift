@@ -10,7 +10,7 @@ import Testing
     let lines = try Command.run(["transcript", "-q", "-tt", path]).output.split(separator: "\n")
     let rows = try Store.objects(["stats", "-q", "--json", "--by", "direction", path])
     func sum(_ key: String) -> Int { rows.reduce(0) { $0 + ($1[key] as? Int ?? 0) } }
-    #expect(lines.count == sum("messages"))
+    #expect(lines.count == sum("messages") + sum("unacknowledged"))
     #expect(lines.count { $0.contains("  [lost: ") } == sum("lost"))
     #expect(lines.count { $0.contains("  [rejected") } == sum("rejected"))
     let times = lines.compactMap { Double($0.prefix { $0 != " " }) }

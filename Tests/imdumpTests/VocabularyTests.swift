@@ -4,8 +4,8 @@ import IMStore
 import IMTestSupport
 import Testing
 
-/// One word is one number in every output: lost, rejected, pending, unknown, answered after a retry, lost heartbeats, and round trips
-/// by direction. `stats --json`, which the tests of truths hold against the truths, is what the others are compared with.
+/// One word is one number in every output: messages, lost, rejected, pending, unknown, retries, answered after a retry, lost
+/// heartbeats, and round trips by direction. `stats --json`, which the tests of truths hold against the truths, is what the others are compared with.
 @Suite struct VocabularyTests {
   /// Counts by their words.
   private typealias Counts = [String: Int]
@@ -68,6 +68,10 @@ import Testing
       { number(stats, "total.messages.\($0)") }, heartbeats: number(stats, "total.heartbeats.missed"),
       trips: { long, _ in number(stats, "total.rtt_us.\(long).count") })
     let messages = number(stats, "total.messages.units")
+    // Those of the messages, which the tests of truths hold against the truths, too.
+    let listed = try Store.objects(["messages", "-q", "--json", "-Y", "role == message", path])
+    let retries = sum(listed, "retries")
+    #expect(listed.count { $0["fate"] as? String != "unacknowledged" } == messages, "messages of \(path)")
     func compare(_ found: Counts, _ output: String) {
       #expect(found == wanted, "\(output) of \(path)")
     }
@@ -80,13 +84,24 @@ import Testing
           counts(
             { sum(rows, $0) }, heartbeats: sum(rows, "heartbeats_lost"),
             trips: { long, _ in sum(rows, "rtt_ms.\(long).count") }), "\(command) --by \(grouping)")
-        #expect(sum(rows, "lost") == wanted["lost"] && sum(rows, "messages") - sum(rows, "unacknowledged") == messages)
+        #expect(sum(rows, "lost") == wanted["lost"] && sum(rows, "messages") == messages, "\(grouping) of \(path)")
+        #expect(sum(rows, "retries") == retries, "retries by \(grouping) of \(path)")
       }
     }
     for (option, word) in [("--lost", "lost"), ("--rejected", "rejected")] {
       let lines = try Command.run(["messages", "-q", option, path]).output.split(separator: "\n")
       #expect(lines.count == wanted[word], "messages \(option) of \(path)")
     }
+
+    // Connections, and the text of the run.
+    let connections = try Store.objects(["streams", "-q", "--json", "--sort", "conn", path])
+    #expect(sum(connections, "messages") == messages && sum(connections, "retries") == retries, "streams of \(path)")
+    #expect(sum(connections, "lost") == wanted["lost"] && sum(connections, "rejected") == wanted["rejected"])
+    let text = try Command.run(["stats", "-q", path]).output
+    let problems = text.split(separator: "\n").first { $0.hasPrefix("problems:") }?.split(separator: ", ") ?? []
+    let told = problems.first { $0.hasPrefix("retries ") || $0.hasPrefix("problems: retries ") }?.split(separator: " ")
+      .last
+    #expect(told.map { $0.filter { $0 != "," } } ?? "0" == "\(retries)", "stats of \(path)")
 
     // Periods.
     let periods = try Store.objects(["stats", "-q", "--json", "--per", "1h", path])
@@ -95,6 +110,14 @@ import Testing
         { fate in ways.reduce(0) { $0 + sum(periods, "messages.\($1.0).\(fate)") } },
         heartbeats: sum(periods, "heartbeat.missed"), trips: { long, _ in sum(periods, "rtt.\(long).count") }),
       "stats --per")
+    let table = try Command.run(["stats", "-q", "--per", "1h", path]).output.split(separator: "\n")
+    for (title, count) in [("messages", messages), ("retries", retries)] where table.count > 1 {
+      // Cells end where their titles end.
+      let end = try #require(table[0].range(of: title)).upperBound
+      let width = table[0].distance(from: table[0].startIndex, to: end)
+      let cells = table.dropFirst().map { $0.prefix(width).split(separator: " ").last ?? "" }
+      #expect(cells.reduce(0) { $0 + (Int($1.filter { $0 != "," }) ?? 0) } == count, "\(title) by period of \(path)")
+    }
 
     // The store, its query tables and what browse reads of it.
     let store = try Store([path])
@@ -106,7 +129,7 @@ import Testing
         counts(
           { sum(rows, $0) }, heartbeats: sum(rows, "heartbeats_lost"), trips: { sum(rows, "rtt_\($1)_count") }),
         "table \(table)")
-      #expect(sum(rows, "messages") - sum(rows, "unacknowledged") == messages, "table \(table)")
+      #expect(sum(rows, "messages") == messages && sum(rows, "retries") == retries, "table \(table) of \(path)")
     }
     let view = try store.rows(
       """
@@ -125,6 +148,7 @@ import Testing
     let totals = SessionTotals(try reader.sessions())
     #expect(Int(totals.lost) == wanted["lost"] && Int(totals.rejected) == wanted["rejected"])
     #expect(Int(totals.lostHeartbeats) == wanted["heartbeats lost"], "browse of \(path)")
+    #expect(Int(totals.messages) == messages && Int(totals.retries) == retries, "browse of \(path)")
     if let strip = try reader.periods(limit: 480) {
       func all(_ value: (StoredPeriod) -> Int64) -> Int { Int(strip.periods.reduce(0) { $0 + value($1) }) }
       #expect(all { $0.lost } == wanted["lost"] && all { $0.rejected } == wanted["rejected"], "browse of \(path)")

@@ -23,7 +23,7 @@ extension ECSFields {
     ECSField("imdump.msg.status_name", .keyword, [.message], "the profile's name of that status"),
     ECSField("imdump.msg.late", .boolean, [.message], "true in the second document of one that was given up"),
     ECSField("imdump.msg.copies", .long, [.message], "copies seen, the first one included"),
-    ECSField("imdump.msg.retries", .long, [.message], "copies that were sent again on purpose"),
+    ECSField("imdump.msg.retries", .long, [.message], "copies after the first, until the fate was decided"),
     ECSField("imdump.msg.duplicates", .long, [.message], "copies that came after the answer"),
     ECSField(
       "imdump.msg.rtt_ms", .double, .milliseconds, [.message], "from message to answer; absent where it was sent twice"),

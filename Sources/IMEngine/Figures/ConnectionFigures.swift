@@ -181,8 +181,10 @@ package struct RareFigures: Sendable, BitwiseCopyable {
   package var fates: InlineArray<2, FateCounts> = [FateCounts(), FateCounts()]
   /// Control frames and receipts that were refused; those that no answer came of.
   package var rejectedControls: UInt32 = 0, unansweredControls: UInt32 = 0
-  /// Copies after the first that a sender made on purpose.
+  /// Retries of the messages that began here: their copies after the first, up to the answer.
   package var retries: UInt32 = 0
+  /// Copies after the first, of any type, that a sender made here on purpose.
+  package var deliberateCopies: UInt32 = 0
   /// Copies after the first that came at once: within 1 s, with the same clock and no mark.
   package var immediateDuplicates: UInt32 = 0
   /// Copies after the answer; they are in none of the two above.

@@ -113,7 +113,7 @@ package struct KindTotals: Sendable, BitwiseCopyable {
   /// Exchanges that were answered at least once.
   package var answered: UInt64 = 0
   /// Copies after the first that a sender made on purpose.
-  package var retries: UInt64 = 0
+  package var deliberateCopies: UInt64 = 0
   /// Copies after the first that came at once.
   package var immediateDuplicates: UInt64 = 0
   /// Copies after the answer; they are in none of the two above.

@@ -145,8 +145,8 @@ extension Tracker {
       // Its sender could not know of the answer yet, or did not hear it: neither a retry nor a slip, but a duplicate.
       note.isRetry = false
     } else if note.isRetry {
-      rare(figure, flow).pointee.retries &+= 1
-      total.pointee.retries &+= 1
+      rare(figure, flow).pointee.deliberateCopies &+= 1
+      total.pointee.deliberateCopies &+= 1
     } else {
       rare(figure, flow).pointee.immediateDuplicates &+= 1
       total.pointee.immediateDuplicates &+= 1
@@ -159,6 +159,7 @@ extension Tracker {
       rest.pointee.duplicates &+= rest.pointee.duplicates == .max ? 0 : 1
     } else {
       rest.pointee.repeats &+= rest.pointee.repeats == .max ? 0 : 1
+      if role(exchange) == .message { countRetry(exchange, flow) }
       exchange.pointee.marks.insert(.isRepeated)
     }
     if isBad {
@@ -180,6 +181,13 @@ extension Tracker {
     note.exchange = table.id(of: exchange)
     note.copy = table.copies(of: exchange)
     return true
+  }
+
+  /// Counts a retry of a message where the message began, or here where that connection is forgotten.
+  private mutating func countRetry(_ exchange: Ref<KeptExchange>, _ flow: Ref<Flow>) {
+    let first = flows.pointer(exchange.pointee.flow)
+    let isKnown = first.pointee.serial == exchange.pointee.connection && first.pointee.figures != .max
+    rare(of: isKnown ? first : flow).pointee.retries &+= 1
   }
 
   /// Whether a frame may be a copy of one on another connection of its session.

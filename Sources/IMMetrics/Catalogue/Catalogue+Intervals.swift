@@ -60,19 +60,17 @@ extension Catalogue {
     connection("reconnects", "sessions that came back on another one") { $0.reconnects },
   ]
 
-  /// Copies of messages, counted with their frames.
+  /// Copies, counted with their frames.
   private static let minuteCopies: [Figure<IntervalSnapshot>] = [
-    copies(
-      "retries", "copies of messages sent on purpose", [.column(.periods, "retries", width: 7, order: 5)]
-    ) { $0.retries },
-    copies("immediate", "copies of messages written at once") { $0.immediateDuplicates },
-    copies("after_answer", "copies of messages that came after the answer") { $0.duplicates },
+    copies("retries", "copies, of any type, sent on purpose") { $0.deliberateCopies },
+    copies("immediate", "copies, of any type, written at once") { $0.immediateDuplicates },
+    copies("after_answer", "copies, of any type, that came after the answer") { $0.duplicates },
   ]
 
   private static func copies(
-    _ name: String, _ help: String, _ text: [FigureText] = [], _ read: @escaping @Sendable (FrameCounts) -> UInt64
+    _ name: String, _ help: String, _ read: @escaping @Sendable (FrameCounts) -> UInt64
   ) -> Figure<IntervalSnapshot> {
-    Row("copies.minute.\(name)", .count, .packet, help, interval: ["copies.\(name)"], text: text) { minute, _, _ in
+    Row("copies.minute.\(name)", .count, .packet, help, interval: ["copies.\(name)"]) { minute, _, _ in
       .count(read(minute.metrics.frames))
     }
   }

@@ -22,10 +22,17 @@ extension Catalogue {
   package static let periods: [Figure<PeriodSnapshot>] =
     [
       Row(
-        "period.sent", .count, .packet, "messages whose first copy came", interval: ["sent"],
-        rule: FigureRule("messages", .messages),
-        text: [.column(.periods, "messages", width: 9, order: 1)]
+        "period.sent", .count, .packet, "messages whose first copy came, those that ask for no answer included",
+        interval: ["sent"], rule: FigureRule("messages", .messages)
       ) { period, _, _ in .count(period.row.sent) },
+      Row(
+        "period.messages", .count, .packet, "messages whose first copy came",
+        text: [.column(.periods, "messages", width: 9, order: 1)]
+      ) { period, _, _ in .count(period.row.messages) },
+      Row(
+        "period.retries", .count, .packet, "retries: copies of messages after the first, up to the answer",
+        text: [.column(.periods, "retries", width: 7, order: 5)]
+      ) { period, _, _ in .count(period.row.metrics.frames.retries) },
       Row(
         "period.open", .count, .fate, "of them, those that are not decided, or never were", interval: ["open"],
         text: [.column(.periods, "open", width: 5, order: 4)], kind: .gauge

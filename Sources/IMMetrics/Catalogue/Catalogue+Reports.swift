@@ -99,12 +99,16 @@ extension Catalogue {
     segments(
       .copies, "captured_twice", "packets that the capture contains twice", sum: "tcp.captured_twice",
       text: [FigureText(.segments, "captured twice")]),
+    Figure(
+      "messages.retries", .count, .report, "retries: copies of messages after the first, up to the answer",
+      text: [FigureText(.problems, "retries", nil, .labelled)]
+    ) { counts, _, _ in
+      counts[.decoded] == 0 && counts[.retries] == 0 ? nil : .count(counts[.retries])
+    },
+    frames(.deliberateCopies, "copies.retries", "copies, of any type, sent on purpose"),
+    frames(.immediateDuplicates, "copies.immediate", "copies, of any type, written at once"),
     frames(
-      .retries, "copies.retries", "copies of messages sent on purpose",
-      [FigureText(.problems, "retries", nil, .labelled), .column(.worst, "retries", absent: "0", order: 3)]),
-    frames(.immediateDuplicates, "copies.immediate", "copies of messages written at once"),
-    frames(
-      .duplicates, "copies.after_answer", "copies of messages that came after the answer",
+      .duplicates, "copies.after_answer", "copies, of any type, that came after the answer",
       [FigureText(.problems, "duplicates after the answer", nil, .labelled)]),
     frames(.repeatedAnswers, "answers.repeated", "answers after the first"),
     // The message may come later, and then it is none: nothing that a rule could count.

@@ -14,7 +14,8 @@ extension Catalogue {
         "session.units", .count, .fate, "exchanges of every kind that ask for an answer", json: ["units"]
       ) { session, _, _ in .count(session.units) },
       Row(
-        "session.messages", .count, .fate, "messages", json: ["messages"], text: [.column(.sessions, "messages")]
+        "session.messages", .count, .fate, "messages that ask for an answer", json: ["messages"],
+        text: [.column(.sessions, "messages")]
       ) { session, _, _ in .count(session.messages) },
       Row(
         "session.lost", .count, .fate, "messages that were lost: unanswered or damaged", json: ["lost"],
@@ -23,7 +24,9 @@ extension Catalogue {
       Row(
         "session.fates", .count, .fate, "messages that are {fate}", by: [everyFate], json: ["{fate}"],
         text: [
-          .columns(.sessions, [("rejected", "rejected"), ("pending", "pending"), ("unknown", "unknown")])
+          .columns(
+            .sessions,
+            [("unacknowledged", "one-way"), ("rejected", "rejected"), ("pending", "pending"), ("unknown", "unknown")])
         ]
       ) { session, fate, _ in .count(session[Fate.allCases[fate]]) },
       Row(

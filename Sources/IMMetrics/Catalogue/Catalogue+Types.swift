@@ -40,7 +40,7 @@ extension Catalogue {
       "type.copies", .count, .packet, "Copies of messages after the first, by kind", by: [.copy],
       json: ["copies.{kind}"], metric: MetricName("imdump_copies")
     ) { type, copy, _ in
-      asks(type) ? .count([type.retries, type.immediateDuplicates, type.duplicates][copy]) : nil
+      asks(type) ? .count([type.deliberateCopies, type.immediateDuplicates, type.duplicates][copy]) : nil
     },
   ]
 

@@ -20,8 +20,10 @@ package enum ReportCount: Int, CaseIterable, Sendable {
   case frames, frameBytes
   /// Frames, by checksum result.
   case rightBigEndian, rightLittleEndian, wrongChecksum, noChecksum, unchecked
-  /// Copies of messages: sent on purpose, at once, after the answer.
-  case retries, immediateDuplicates, duplicates
+  /// Retries: copies of messages after the first, up to the answer.
+  case retries
+  /// Copies of any type: sent on purpose, at once, after the answer.
+  case deliberateCopies, immediateDuplicates, duplicates
   /// Answers after the first; answers that match no known message.
   case repeatedAnswers, orphanAnswers
 }
@@ -83,6 +85,7 @@ package struct ReportCounts: Equatable, Sendable {
       count(.noChecksum, 0, figures.checksums[3])
       count(.unchecked, 0, figures.checksums[4])
       count(.retries, 0, report.rare.retries)
+      count(.deliberateCopies, 0, report.rare.deliberateCopies)
       count(.immediateDuplicates, 0, report.rare.immediateDuplicates)
       count(.duplicates, 0, report.rare.duplicates)
       count(.repeatedAnswers, 0, report.rare.dupAcks)

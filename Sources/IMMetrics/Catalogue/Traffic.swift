@@ -6,7 +6,7 @@ package struct Traffic {
   /// Frames, those of the client among them, and bytes of their bodies as they travel.
   package private(set) var frames: UInt64 = 0, clientFrames: UInt64 = 0, bodyBytes: UInt64 = 0
   /// Copies that senders made on purpose.
-  package private(set) var retries: UInt64 = 0
+  package private(set) var deliberateCopies: UInt64 = 0
   /// Bytes of whole frames, as their receiver reads them: inflated, where a carrier compresses them.
   package let frameBytes: UInt64
   /// Copies of messages that ask for an answer, but for those that were pending at the end or whose answer the capture may
@@ -28,12 +28,12 @@ package struct Traffic {
         frames += kind.frames[0] + kind.frames[1]
         clientFrames += kind.frames[0]
         bodyBytes += kind.bodyBytes[0] + kind.bodyBytes[1]
-        if kind.frames[0] + kind.frames[1] > 0 { retries += kind.retries }
+        if kind.frames[0] + kind.frames[1] > 0 { deliberateCopies += kind.deliberateCopies }
         guard index < plan.typeRoles.count, plan.typeRoles[index] == .message else { continue }
         var fates = kind.fates[0]
         fates.add(kind.fates[1])
         transmissions +=
-          UInt64(fates.units &- fates.pending &- fates.unknown) + kind.retries + kind.immediateDuplicates
+          UInt64(fates.units &- fates.pending &- fates.unknown) + kind.deliberateCopies + kind.immediateDuplicates
           + kind.duplicates
         answered += UInt64(fates.acked) + UInt64(fates.ackedAfterRetry) + UInt64(fates.rejected)
       }

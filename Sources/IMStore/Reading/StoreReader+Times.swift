@@ -2,8 +2,8 @@ package import IMWire
 
 /// A stretch of time, and what was counted of the messages that began in it.
 package struct StoredPeriod: Equatable, Sendable {
-  /// Messages.
-  package var messages: Int64 = 0
+  /// Messages that ask for an answer, and those that ask for none.
+  package var messages: Int64 = 0, oneWay: Int64 = 0
   /// Messages that were lost: without an answer, or damaged.
   package var lost: Int64 = 0
   /// Messages that were refused.
@@ -93,7 +93,8 @@ extension StoreReader {
     let rowWidth: Int64 = found.width % 60 == 0 ? 60 : found.width % 10 == 0 ? 10 : 1
     var statement = try database.prepare(
       """
-      SELECT start_s, messages, unanswered + damaged, rejected, retries, heartbeats, heartbeats_lost, rtt_c2s_p95_us, rtt_s2c_p95_us
+      SELECT start_s, messages, unanswered + damaged, rejected, retries, heartbeats, heartbeats_lost, rtt_c2s_p95_us, rtt_s2c_p95_us, \
+      unacknowledged
       FROM bucket
       WHERE width_s = ?1 AND start_s >= ?2 AND start_s < ?3
       """, "read periods")
@@ -105,6 +106,7 @@ extension StoreReader {
       let place = Int(((row.seconds(0) ?? 0) - found.start) / found.width)
       guard found.periods.indices.contains(place) else { continue }
       found.periods[place].messages &+= row.counted(1) ?? 0
+      found.periods[place].oneWay &+= row.counted(9) ?? 0
       found.periods[place].lost &+= row.counted(2) ?? 0
       found.periods[place].rejected &+= row.counted(3) ?? 0
       found.periods[place].retries &+= row.counted(4) ?? 0

@@ -18,8 +18,8 @@ package struct StoredConnection: Equatable, Sendable {
   package var state: String
   /// The direction of the reset that ended it, `c2s` or `s2c`; `nil` where none did.
   package var resetBy: String?
-  /// Its messages.
-  package var messages: Int64
+  /// Its messages that ask for an answer, and those that ask for none.
+  package var messages: Int64, oneWay: Int64 = 0
   /// Messages without an answer, or damaged.
   package var lost: Int64
   /// Messages that were rejected.
@@ -42,7 +42,7 @@ package struct StoredConnection: Equatable, Sendable {
   /// The order of the list, in SQL: what lost most is first, then attempts that failed.
   package static let worstFirst = """
     unanswered + damaged DESC, rejected DESC, ifnull(state, 'open') IN ('refused', 'timeout') DESC, retries DESC, \
-    heartbeats_lost DESC, ifnull(retransmissions, 0) DESC, messages DESC, id
+    heartbeats_lost DESC, ifnull(retransmissions, 0) DESC, messages DESC, unacknowledged DESC, id
     """
   /// When it began and ended, in SQL: by its packets, or by its messages until it is reported.
   fileprivate static let begun = "ifnull(start_us, first_us)", ended = "ifnull(end_us, last_us)"
@@ -57,7 +57,7 @@ package struct StoredConnection: Equatable, Sendable {
   static let columns = """
     id, client, server, via, carrier, profile, ifnull(protocol, profile), ifnull(state, 'open'), rst_by, messages, \
     unanswered + damaged, rejected, retries, heartbeats, heartbeats_lost, \(begun), \(ended), \
-    bytes_c2s, bytes_s2c, handshake_us, retransmissions
+    bytes_c2s, bytes_s2c, handshake_us, retransmissions, unacknowledged
     """
 
   /// The connection of a row.
@@ -75,6 +75,7 @@ package struct StoredConnection: Equatable, Sendable {
     (bytesToServer, bytesToClient) = (row.counted(17), row.counted(18))
     handshake = row.microseconds(19)
     retransmissions = count(20)
+    oneWay = count(21)
   }
 }
 

@@ -12,8 +12,8 @@ package struct StoredSession: Equatable, Sendable {
   package var connection: Int64, client: String, server: String
   /// Connections that it used.
   package var connections: Int64
-  /// Its messages.
-  package var messages: Int64
+  /// Its messages that ask for an answer, and those that ask for none.
+  package var messages: Int64, oneWay: Int64 = 0
   /// Messages without an answer.
   package var unanswered: Int64
   /// Messages that were refused.
@@ -49,7 +49,7 @@ package struct StoredSession: Equatable, Sendable {
   static let columns = """
     s.id, s.name, s.profile, s.connection, c.client, c.server, s.connections, s.messages, s.unanswered, s.rejected, s.damaged, \
     s.retries, s.late, s.heartbeats, s.heartbeats_lost, s.rtt_c2s_p95_us, s.rtt_s2c_p95_us, s.last_message, \
-    s.first_us, s.last_us, \(ConnectionState.ofSession)
+    s.first_us, s.last_us, \(ConnectionState.ofSession), s.unacknowledged
     """
 
 }
@@ -68,6 +68,7 @@ extension StoredSession {
     connections = count(6)
     (messages, unanswered, rejected, damaged) = (count(7), count(8), count(9), count(10))
     (retries, late) = (count(11), count(12))
+    oneWay = count(21)
     (heartbeats, lostHeartbeats) = (count(13), count(14))
     (roundTrip95ToServer, roundTrip95ToClient) = (row.microseconds(15), row.microseconds(16))
     lastMessage = row.number(17)

@@ -16,6 +16,8 @@ package struct StoredTypeCount: Equatable, Sendable {
   package var count: Int64 = 0
   /// Messages.
   package var messages: Int64 = 0
+  /// Messages that ask for no answer.
+  package var oneWay: Int64 = 0
   /// Messages without an answer, or damaged.
   package var lost: Int64 = 0
   /// Messages that were rejected.
@@ -108,7 +110,7 @@ extension StoreReader {
     type.row.count &+= 1
     switch type.role {
     case .message:
-      type.row.messages &+= 1
+      if fate == .unacknowledged { type.row.oneWay &+= 1 } else { type.row.messages &+= 1 }
       type.row.retries &+= retries
       if isLost { type.row.lost &+= 1 }
       if fate == .rejected { type.row.rejected &+= 1 }
@@ -129,7 +131,7 @@ extension StoreReader {
     let mine = (one.lost, one.rejected, one.retries, one.lostHeartbeats)
     let others = (other.lost, other.rejected, other.retries, other.lostHeartbeats)
     if mine != others { return mine > others }
-    return one.messages != other.messages
-      ? one.messages > other.messages : (other.count, one.id) < (one.count, other.id)
+    let (sent, sentByOther) = ((one.messages, one.oneWay), (other.messages, other.oneWay))
+    return sent != sentByOther ? sent > sentByOther : (other.count, one.id) < (one.count, other.id)
   }
 }

@@ -54,7 +54,7 @@ struct Figures {
   private static var columns: [String] { sums + ends.map(\.0) }
 
   /// SQL that says whether a row has nothing to count left.
-  static let isEmpty = "messages + heartbeats + others <= 0"
+  static let isEmpty = "messages + \(Fate.unacknowledged.name) + heartbeats + others <= 0"
   /// The column of a percentile of round trips in one direction.
   static func percentile(_ percent: Int, _ direction: Direction) -> String {
     "\(trips[Int(direction.rawValue)])_p\(percent)_us"
@@ -68,7 +68,7 @@ struct Figures {
   static var sumsOfRows: [(column: String, value: String)] {
     let isMessage = "type.role = 'message'", isHeartbeat = "type.role = 'heartbeat'"
     let lost = "fate IN (\(Fate.unanswered.rawValue), \(Fate.damaged.rawValue))"
-    return [("messages", "sum(\(isMessage))")]
+    return [("messages", "sum(\(isMessage) AND fate <> \(Fate.unacknowledged.rawValue))")]
       + Fate.allCases.map { ($0.name, "sum(\(isMessage) AND fate = \($0.rawValue))") } + [
         ("retries", "sum(iif(\(isMessage), retries, 0))"),
         ("late", "sum(\(isMessage) AND (problems & \(ProblemKinds.late.rawValue)) <> 0)"),
@@ -218,7 +218,7 @@ struct Figures {
       statement.bind(place, value)
     }
     var messages: Int64 = 0
-    for i in fates.indices { messages += Int64(fates[i]) }
+    for i in fates.indices where i != Int(Fate.unacknowledged.rawValue) { messages += Int64(fates[i]) }
     add(messages, &statement)
     for fate in Self.fates { add(Int64(fates[fate]), &statement) }
     for count in [retries, late, heartbeats, lostHeartbeats, others] { add(Int64(count), &statement) }

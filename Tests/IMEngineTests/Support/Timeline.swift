@@ -65,7 +65,7 @@ struct Timeline {
       if let roundTrip = exchange.roundTrip { words.append("rtt=\(roundTrip.milliseconds)") }
     }
     if let figures = run.heard.reports.first?.rare {
-      if figures.retries > 0 { words.append("retries=\(figures.retries)") }
+      if figures.deliberateCopies > 0 { words.append("retries=\(figures.deliberateCopies)") }
       if figures.immediateDuplicates > 0 { words.append("immediate=\(figures.immediateDuplicates)") }
       if figures.dupAcks > 0 { words.append("dup_acks=\(figures.dupAcks)") }
       if figures.orphanAcks > 0 { words.append("orphans=\(figures.orphanAcks)") }

@@ -56,15 +56,13 @@ struct TrackedConnection {
       if isLost { trouble(2, exchange.firstAt) }
       return
     }
-    if role == .message, exchange.fate != .unacknowledged {
-      messages += 1
+    if role == .message {
+      if exchange.fate != .unacknowledged { messages += 1 }
       if isLost { lost += 1 }
       if exchange.fate == .unknown { unknown += 1 }
-    }
-    if exchange.repeats > 0 {
       retries += UInt64(exchange.repeats)
-      trouble(UInt64(exchange.repeats), exchange.firstAt)
     }
+    if exchange.repeats > 0 { trouble(UInt64(exchange.repeats), exchange.firstAt) }
     if isLost || exchange.fate == .rejected { trouble(4, exchange.firstAt) }
   }
 
