@@ -16,6 +16,8 @@ final class AlertStateFile {
   private static let share = 50.0
 
   private let file: AtomicFile
+  /// What other processes see that this one has the file.
+  private let lock: Int32
   /// The open folder.
   var folder: Int32 { file.folder }
   /// The names of files that are made in the folder, as a pattern of fnmatch(3).
@@ -31,10 +33,18 @@ final class AlertStateFile {
   init(path: String, maximumSeries: Int) throws(UsageError) {
     file = try AtomicFile(path: path, option: "--state", mode: 0o600)
     writer = Writer(file)
+    lock = file.lock()
+    guard lock >= 0 else {
+      let reason = lock == -EWOULDBLOCK ? "another imdump keeps its state there" : systemText(-lock)
+      throw UsageError(message: "--state \(path): \(reason)")
+    }
     try load(maximumSeries)
   }
 
-  deinit { close(folder) }
+  deinit {
+    if lock >= 0 { close(lock) }
+    close(folder)
+  }
 
   private func load(_ maximumSeries: Int) throws(UsageError) {
     let descriptor = file.openToRead()

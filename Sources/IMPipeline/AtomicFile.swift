@@ -39,6 +39,21 @@ struct AtomicFile: Sendable {
     return descriptor < 0 ? -errno : descriptor
   }
 
+  /// Locks the file until the descriptor that this returns is closed; a negative errno where that fails, `-EWOULDBLOCK` where another process has
+  /// it. What is locked is a file beside it that stays, because the file itself is exchanged.
+  func lock() -> Int32 {
+    let descriptor = openat(folder, ".\(name).lock", O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { return -errno }
+    // The next run may be another user's.
+    _ = fchmod(descriptor, 0o644)
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      let number = errno
+      close(descriptor)
+      return -number
+    }
+    return descriptor
+  }
+
   /// Renames the file, to its name with `suffix`. Whether that succeeded.
   func rename(suffix: String) -> Bool { renameat(folder, name, folder, name + suffix) == 0 }
 

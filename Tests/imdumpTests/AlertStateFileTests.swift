@@ -112,6 +112,27 @@ import Testing
     #expect(try Command.run(["check", parts[0], "--state", state]).status == 64)
   }
 
+  /// While one run has a file, another one ends before it reads a packet; after it, even if it was killed, the next goes on.
+  @Test func oneRunAtATime() throws {
+    let scratch = try Scratch()
+    let rules = try Self.rules(Self.texts, scratch)
+    let parts = try Self.parts("tjp-clean-chat.pcap", [120], scratch)
+    let state = scratch.path("state")
+    func run(_ path: String) throws -> (errors: String, status: Int32) {
+      let result = try Command.run(["check", path, "--rules", rules, "--state", state])
+      return (result.errors, result.status)
+    }
+    #expect(try !run(parts[0]).errors.contains("going on"))
+    let kept = try Data(contentsOf: URL(filePath: state))
+    let lock = open(scratch.path(".state.lock"), O_RDONLY)
+    try #require(lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
+    let refused = try run(parts[1])
+    #expect(refused.status == 64 && refused.errors.contains("--state \(state): another imdump keeps its state there"))
+    #expect(try Data(contentsOf: URL(filePath: state)) == kept)
+    close(lock)
+    #expect(try run(parts[1]).errors.contains("rules going on"))
+  }
+
   /// An alert that goes on is told again to an Alertmanager, which would forget it, and to no other receiver; a changed rule resolves it.
   @Test func whatFiresGoesOn() throws {
     let scratch = try Scratch()
