@@ -111,9 +111,9 @@ extension Browser {
     var parts = [
       counted(connections.all, "connection") + (ends.isEmpty ? "" : " (\(ends.joined(separator: ", ")))"),
       counted(Int64(totals.sessions), "session"), counted(totals.messages, "message"),
-      "\(grouped(UInt64(max(0, totals.lost)))) lost",
     ]
     if totals.oneWay > 0 { parts.append("\(grouped(UInt64(totals.oneWay))) one-way") }
+    parts.append("\(grouped(UInt64(max(0, totals.lost)))) lost")
     if totals.rejected > 0 { parts.append("\(grouped(UInt64(totals.rejected))) rejected") }
     if totals.retries > 0 {
       parts.append("\(grouped(UInt64(totals.retries))) \(totals.retries == 1 ? "retry" : "retries")")

@@ -44,8 +44,6 @@ struct AtomicFile: Sendable {
   func lock() -> Int32 {
     let descriptor = openat(folder, ".\(name).lock", O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { return -errno }
-    // The next run may be another user's.
-    _ = fchmod(descriptor, 0o644)
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       let number = errno
       close(descriptor)

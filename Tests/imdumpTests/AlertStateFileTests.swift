@@ -124,11 +124,13 @@ import Testing
     }
     #expect(try !run(parts[0]).errors.contains("going on"))
     let kept = try Data(contentsOf: URL(filePath: state))
-    let lock = open(scratch.path(".state.lock"), O_RDONLY)
+    let lock = open(scratch.path(".state.lock"), O_RDONLY | O_CLOEXEC)
     try #require(lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
     let refused = try run(parts[1])
     #expect(refused.status == 64 && refused.errors.contains("--state \(state): another imdump keeps its state there"))
     #expect(try Data(contentsOf: URL(filePath: state)) == kept)
+    // Commands that other tests are starting may have the descriptor, too.
+    flock(lock, LOCK_UN)
     close(lock)
     #expect(try run(parts[1]).errors.contains("rules going on"))
   }
