@@ -45,6 +45,7 @@ extension Browser {
   private var connectionColumns: [Column<StoredConnection>] {
     let zone = zone
     let labels = connections.rows.items.map { cells($0.label ?? "") }
+    let hasOneWay = totals.oneWay > 0
     func clock(_ time: Timestamp?) -> (String, Style) {
       (time.map { String(MessageItem.clock($0, zone).prefix(8)) } ?? "-", .plain)
     }
@@ -60,7 +61,7 @@ extension Browser {
       default: (connection.state, .plain)
       }
     }
-    var columns: [Column<StoredConnection>] = [
+    return [
       Column(title: "", width: 1, priority: 0) { connection in
         connection.lost > 0 || connection.rejected > 0
           ? ("!", Style(.alarm, .bold)) : (connection.retries > 0 ? "R" : " ", Style(.warning, .bold))
@@ -74,6 +75,7 @@ extension Browser {
       },
       Column(title: "end", width: 7, priority: 4) { end($0) },
       Column(title: "msgs", width: 6, isRight: true, priority: 2) { Self.count($0.messages) },
+      Column(title: "one-way", width: 7, isRight: true, isShown: hasOneWay, priority: 8) { Self.count($0.oneWay) },
       Column(title: "retry", width: 5, isRight: true, priority: 7) { Self.count($0.retries, .warning) },
       Column(title: "lost", width: 5, isRight: true, priority: 3) { Self.count($0.lost, .alarm) },
       Column(title: "rejected", width: 8, isRight: true, priority: 10) { Self.count($0.rejected, .alarm) },
@@ -86,11 +88,6 @@ extension Browser {
       },
       Column(title: "last", width: 8, priority: 15) { clock($0.last) },
     ]
-    if totals.oneWay > 0, let place = columns.firstIndex(where: { $0.title == "msgs" }) {
-      columns.insert(
-        Column(title: "one-way", width: 7, isRight: true, priority: 8) { Self.count($0.oneWay) }, at: place + 1)
-    }
-    return columns
   }
 
   // MARK: Types
@@ -103,14 +100,16 @@ extension Browser {
 
   private var typeColumns: [Column<StoredTypeCount>] {
     func trip(_ microseconds: Int64?) -> (String, Style) { (microseconds.map(Words.shortLength) ?? "-", .plain) }
+    let hasOneWay = totals.oneWay > 0
     let hasProfiles = Set(types.rows.items.map(\.profile)).count > 1
-    var columns: [Column<StoredTypeCount>] = [
+    return [
       Column(title: "type", width: 10, isFlexible: true, priority: 0) {
         ((hasProfiles ? $0.profile + " " : "") + $0.name, Style(.name))
       },
       Column(title: "role", width: 9, priority: 10) { ($0.role, Style(.faint)) },
       Column(title: "frames", width: 7, isRight: true, priority: 8) { Self.count($0.count) },
       Column(title: "msgs", width: 7, isRight: true, priority: 1) { Self.count($0.messages) },
+      Column(title: "one-way", width: 7, isRight: true, isShown: hasOneWay, priority: 7) { Self.count($0.oneWay) },
       Column(title: "lost", width: 7, isRight: true, priority: 2) { Self.count($0.lost, .alarm) },
       Column(title: "rejected", width: 8, isRight: true, priority: 5) { Self.count($0.rejected, .alarm) },
       Column(title: "retry", width: 7, isRight: true, priority: 4) { Self.count($0.retries, .warning) },
@@ -120,10 +119,5 @@ extension Browser {
       Column(title: "p50 s2c", width: 8, isRight: true, priority: 7) { trip($0.roundTrip50ToClient) },
       Column(title: "p95 s2c", width: 8, isRight: true, priority: 3) { trip($0.roundTrip95ToClient) },
     ]
-    if totals.oneWay > 0, let place = columns.firstIndex(where: { $0.title == "msgs" }) {
-      columns.insert(
-        Column(title: "one-way", width: 7, isRight: true, priority: 7) { Self.count($0.oneWay) }, at: place + 1)
-    }
-    return columns
   }
 }

@@ -8,6 +8,8 @@ struct Column<Item> {
   /// Whether it takes what is left.
   var isFlexible = false
   var isRight = false
+  /// Whether there is anything to show in it.
+  var isShown = true
   /// Which columns a narrow screen shows: small numbers first.
   let priority: Int
   let text: (Item) -> (String, Style)
@@ -17,8 +19,9 @@ struct Column<Item> {
 struct ColumnLayout<Item> {
   private(set) var columns: [(column: Column<Item>, width: Int)] = []
 
-  /// The most important of `columns` that fit `width` cells, in their order.
+  /// The most important of the shown `columns` that fit `width` cells, in their order.
   init(_ columns: [Column<Item>], width: Int) {
+    let columns = columns.filter(\.isShown)
     var left = width
     var chosen: Set<Int> = []
     for (i, column) in columns.enumerated().sorted(by: { $0.element.priority < $1.element.priority }) {

@@ -16,7 +16,8 @@ enum SessionTable {
     }
   }
 
-  /// The columns, with that of one-way messages where `hasOneWay`; `person` gives the name beside a session's id, where names were asked for.
+  /// The columns; that of one-way messages is shown where `hasOneWay`, and `person` gives the name beside a session's id, where
+  /// names were asked for.
   static func columns(
     _ order: SessionOrder, _ zone: LocalZone, hasOneWay: Bool = false, person: ((StoredSession) -> String?)? = nil
   ) -> [Column<StoredSession>] {
@@ -49,9 +50,6 @@ enum SessionTable {
         session.name.map { ($0, Style(.name)) } ?? ("-", Style(.faint))
       },
     ]
-    let oneWay = Column<StoredSession>(title: "one-way", width: 7, isRight: true, priority: 5) {
-      (number($0.oneWay), .plain)
-    }
     let others: [Column<StoredSession>] = [
       Column(title: "client", width: 21, priority: 7) { ($0.client, .plain) },
       Column(title: "server", width: 21, priority: 11) { ($0.server, .plain) },
@@ -59,8 +57,9 @@ enum SessionTable {
       Column(title: "state", width: 6, priority: 6) { state($0.state) },
       Column(title: "conns", width: 5, isRight: true, priority: 10) { (number($0.connections), .plain) },
       Column(title: title("msgs", .messages), width: 7, isRight: true, priority: 2) { (number($0.messages), .plain) },
-    ]
-    let outcomes: [Column<StoredSession>] = [
+      Column(title: "one-way", width: 7, isRight: true, isShown: hasOneWay, priority: 5) {
+        (number($0.oneWay), .plain)
+      },
       Column(title: title("p95 c2s", .roundTrip), width: 8, isRight: true, priority: 4) {
         roundTrip($0.roundTrip95ToServer)
       },
@@ -75,6 +74,6 @@ enum SessionTable {
         (session.last.map { String(MessageItem.clock($0, zone).prefix(8)) } ?? "-", .plain)
       },
     ]
-    return first + (persons ?? []) + others + (hasOneWay ? [oneWay] : []) + outcomes
+    return first + (persons ?? []) + others
   }
 }

@@ -14,7 +14,7 @@ import Testing
     var browser = Browser(BrowsedSource(files: ["a b.db"], isStore: true), zone: .utc)
     let source = ListedMessages.drawn(900, seed: 5)
     let finder: PageFinder
-    let sessions: [StoredSession]
+    var sessions: [StoredSession]
     var now = Duration.zero
 
     init() {
@@ -120,6 +120,27 @@ import Testing
         #expect(text.unicodeScalars.allSatisfy { $0.value >= 0x20 })
       }
     }
+  }
+
+  /// One-way messages have a part of the header, and a column where there are any: of sessions their own number.
+  @Test(arguments: [0, 1_234]) func oneWayMessages(_ count: Int64) throws {
+    var bench = Bench()
+    bench.sessions[2].oneWay = count
+    try bench.settle()
+    bench.browser.handle(.key(Key("2")), at: bench.now)
+    try bench.settle()
+    let grid = bench.browser.render(width: 140, height: 40)
+    let rows = (0..<40).map { grid.text(row: $0) }
+    let messages = grouped(UInt64(bench.sessions.reduce(0) { $0 + $1.messages }))
+    let header = try #require(rows.first { $0.contains("4 sessions") })
+    #expect(header.contains("\(messages) messages, \(count == 0 ? "" : "1,234 one-way, ")"))
+    #expect(header.contains("one-way") == (count > 0))
+    let titles = try #require(rows.first { $0.contains("msgs") })
+    #expect(titles.contains("one-way") == (count > 0))
+    guard let title = titles.firstRange(of: "one-way") else { return }
+    let end = titles.distance(from: titles.startIndex, to: title.upperBound)
+    let row = try #require(rows.first { $0.contains(bench.sessions[2].client) })
+    #expect(row.prefix(end).hasSuffix("1,234"))
   }
 
   @Test func staleSessionsAreNeverShown() throws {

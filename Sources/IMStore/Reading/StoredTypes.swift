@@ -14,10 +14,8 @@ package struct StoredTypeCount: Equatable, Sendable {
   package var role: String
   /// Rows of the store that have it: messages, heartbeats, and other frames that ask for an answer.
   package var count: Int64 = 0
-  /// Messages.
-  package var messages: Int64 = 0
-  /// Messages that ask for no answer.
-  package var oneWay: Int64 = 0
+  /// Messages that ask for an answer, and those that ask for none.
+  package var messages: Int64 = 0, oneWay: Int64 = 0
   /// Messages without an answer, or damaged.
   package var lost: Int64 = 0
   /// Messages that were rejected.
