@@ -16,7 +16,7 @@ final class AlertStateFile {
   private static let share = 50.0
 
   private let file: AtomicFile
-  /// What other processes see that this one has the file.
+  /// The descriptor of its lock, by which other processes see that this one has the file; a negative errno where it has none.
   private let lock: Int32
   /// The open folder.
   var folder: Int32 { file.folder }
@@ -34,9 +34,8 @@ final class AlertStateFile {
     file = try AtomicFile(path: path, option: "--state", mode: 0o600)
     writer = Writer(file)
     lock = file.lock()
-    guard lock >= 0 else {
-      let reason = lock == -EWOULDBLOCK ? "another imdump keeps its state there" : systemText(-lock)
-      throw UsageError(message: "--state \(path): \(reason)")
+    guard lock != -EWOULDBLOCK else {
+      throw UsageError(message: "--state \(path): another imdump keeps its state there")
     }
     try load(maximumSeries)
   }
@@ -81,9 +80,11 @@ final class AlertStateFile {
     return kept
   }
 
-  /// Throws where this process may not make files in the folder.
+  /// Throws where this process may not make files in the folder, or has no lock.
   func checkRights() throws(CaptureError) {
     try requireMayMakeFiles(in: folder, path, "the state of alerts cannot be written")
+    guard lock < 0 else { return }
+    throw CaptureError(.ioError, path, "the state of alerts cannot be locked: \(systemText(-lock))", errno: -lock)
   }
 
   /// Whether it is time to write a state. After `isTold` an alert was told since the last one.

@@ -42,14 +42,7 @@ struct AtomicFile: Sendable {
   /// Locks the file until the descriptor that this returns is closed; a negative errno where that fails, `-EWOULDBLOCK` where another process has
   /// it. What is locked is a file beside it that stays, because the file itself is exchanged.
   func lock() -> Int32 {
-    let descriptor = openat(folder, ".\(name).lock", O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { return -errno }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      let number = errno
-      close(descriptor)
-      return -number
-    }
-    return descriptor
+    openLock(".\(name).lock", in: folder, mode: 0o644)
   }
 
   /// Renames the file, to its name with `suffix`. Whether that succeeded.
@@ -74,6 +67,19 @@ struct AtomicFile: Sendable {
     if number != nil { _ = imdump_unlink_at(folder, temporary) }
     return number
   }
+}
+
+/// Opens and locks the file `name` in an open folder, and makes it where there is none. Closing the descriptor, or the end of the process, gives the
+/// lock back. A negative errno where that fails: `-EWOULDBLOCK` where another process has the lock. A link is not followed.
+func openLock(_ name: String, in folder: Int32, mode: mode_t) -> Int32 {
+  let descriptor = openat(folder, name, O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode)
+  guard descriptor >= 0 else { return -errno }
+  guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+    let number = errno
+    close(descriptor)
+    return -number
+  }
+  return descriptor
 }
 
 /// Throws where this process may not make files in an open folder. `what` is what cannot be done then.

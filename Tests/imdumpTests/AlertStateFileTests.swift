@@ -71,15 +71,18 @@ import Testing
   }
 
   /// A file that cannot be taken is named with the place, kept, and the run goes on without it; what is no file is refused.
+  private static func check(_ path: String, _ rules: String, _ state: String) throws -> (errors: String, status: Int32)
+  {
+    let result = try Command.run(["check", path, "--rules", rules, "--state", state])
+    return (result.errors, result.status)
+  }
+
   @Test func brokenFiles() throws {
     let scratch = try Scratch()
     let rules = try Self.rules(Self.texts, scratch)
     let parts = try Self.parts("tjp-clean-chat.pcap", [120], scratch)
     let state = scratch.path("state")
-    func run(_ path: String) throws -> (errors: String, status: Int32) {
-      let result = try Command.run(["check", path, "--rules", rules, "--state", state])
-      return (result.errors, result.status)
-    }
+    func run(_ path: String) throws -> (errors: String, status: Int32) { try Self.check(path, rules, state) }
     #expect(try !run(parts[0]).errors.contains("going on"))
     let whole = [UInt8](try Data(contentsOf: URL(filePath: state)))
     let mode = try FileManager.default.attributesOfItem(atPath: state)[.posixPermissions] as? Int
@@ -110,6 +113,9 @@ import Testing
       #expect(result.status == 64 && result.errors.contains(says), "\(result.errors)")
     }
     #expect(try Command.run(["check", parts[0], "--state", state]).status == 64)
+    // Nobody, root neither, makes a file there.
+    let closed = try Command.run(["check", parts[0], "--rules", rules, "--state", "/sys/state"])
+    #expect(closed.status == 74 && closed.errors.contains("/sys/state: the state of alerts cannot be "))
   }
 
   /// While one run has a file, another one ends before it reads a packet; after it, even if it was killed, the next goes on.
@@ -118,10 +124,7 @@ import Testing
     let rules = try Self.rules(Self.texts, scratch)
     let parts = try Self.parts("tjp-clean-chat.pcap", [120], scratch)
     let state = scratch.path("state")
-    func run(_ path: String) throws -> (errors: String, status: Int32) {
-      let result = try Command.run(["check", path, "--rules", rules, "--state", state])
-      return (result.errors, result.status)
-    }
+    func run(_ path: String) throws -> (errors: String, status: Int32) { try Self.check(path, rules, state) }
     #expect(try !run(parts[0]).errors.contains("going on"))
     let kept = try Data(contentsOf: URL(filePath: state))
     let lock = open(scratch.path(".state.lock"), O_RDONLY | O_CLOEXEC)

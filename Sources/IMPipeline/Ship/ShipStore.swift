@@ -19,15 +19,12 @@ final class ShipStore {
     self.folder = folder
     if mkdir(folder, 0o750) != 0, errno != EEXIST { throw Self.error(folder, errno) }
     let lockPath = "\(folder)/lock"
-    lock = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o640)
-    guard lock >= 0 else { throw Self.error(folder, errno) }
-    guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-      let number = errno
-      close(lock)
-      if number == EWOULDBLOCK {
+    lock = openLock(lockPath, in: AT_FDCWD, mode: 0o640)
+    guard lock >= 0 else {
+      if lock == -EWOULDBLOCK {
         throw ShipError(.failure, "another imdump ship is at work here: it holds \(shown(lockPath))")
       }
-      throw Self.error(lockPath, number)
+      throw Self.error(lockPath, -lock)
     }
     let refusedPath = "\(folder)/\(Self.refusedName)"
     refused = open(refusedPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
