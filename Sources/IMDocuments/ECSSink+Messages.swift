@@ -41,7 +41,7 @@ extension ECSSink {
     }
     if note.copy == 1 {
       begin(note.exchange, frame, record, tlvs, fields)
-    } else if !note.isDuplicate, options.messageLog != .off {
+    } else if note.isFurtherCopy, options.messageLog != .off {
       facts.retried(note.exchange)
     }
   }

@@ -38,7 +38,7 @@ package struct FrameCounts: Sendable {
     bytes[way] &+= UInt64(truncatingIfNeeded: frame.count)
     checksums[Int(frame.checksumStatus.rawValue)] &+= 1
     guard note.copy > 1 else { return }
-    if !note.isDuplicate, frame.kind.pointee.role == .message { retries &+= 1 }
+    if note.isFurtherCopy, frame.kind.pointee.role == .message { retries &+= 1 }
     if note.isDuplicate {
       duplicates &+= 1
     } else if note.isRetry {

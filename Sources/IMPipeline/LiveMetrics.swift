@@ -51,7 +51,7 @@ final class LiveMetrics: EngineSink {
     if clients[connection.serial] == nil, clients.count < Self.mostConnections {
       clients[connection.serial] = connection.client.address
     }
-    if note.copy > 1, !note.isDuplicate, frame.kind.pointee.role == .message {
+    if note.isFurtherCopy, frame.kind.pointee.role == .message {
       change(connection.serial) { $0.retries += 1 }
     }
   }

@@ -45,6 +45,8 @@ struct StatsTruthTests {
       #expect(counts[.duplicates] == UInt64(duplicates))
       let copies = messages.compactMap { ($0["ts"] as? [Int])?.count }.reduce(0) { $0 + $1 - 1 }
       #expect(counts[.deliberateCopies] + counts[.immediateDuplicates] + counts[.duplicates] == UInt64(copies))
+      let retries = messages.filter { $0["type"] as? String == "data" }.compactMap { $0["retries"] as? Int }
+      #expect(counts[.retries] == UInt64(retries.reduce(0, +)))
       #expect(counts[.deliberateCopies] == UInt64(counters["retries"] ?? -1))
       #expect(counts[.rightBigEndian] == UInt64(counters["crc_be"] ?? -1))
       #expect(counts[.rightLittleEndian] == UInt64(counters["crc_le"] ?? -1))

@@ -34,6 +34,7 @@ import Testing
   @Test(arguments: CatalogueTests.captures) func theCountsAreThoseOfStats(_ path: String) throws {
     let stats = try #require(try Store.objects(["stats", "-q", "--json", path]).first)
     let rows = try Self.rows(path)
+    let messages = try Store.objects(["messages", "-q", "--json", "-Y", "role == message", path])
     func told(_ place: String) -> Int { Self.number(stats, place) }
     func ended(_ end: String) -> Int { rows.count { $0["end"] as? String == end } }
     let gaps = CatalogueTests.value(stats, "ledger.gaps") as? [String: [String: Any]] ?? [:]
@@ -52,6 +53,7 @@ import Testing
       ),
       ("messages", Self.sum(rows, "messages"), told("total.messages.units")),
       ("lost", Self.sum(rows, "lost"), told("total.messages.unanswered") + told("total.messages.damaged")),
+      ("retries", Self.sum(rows, "retries"), Self.sum(messages, "retries")),
     ]
     for fate in ["rejected", "pending", "unknown"] {
       counts.append((fate, Self.sum(rows, fate), told("total.messages.\(fate)")))

@@ -71,7 +71,8 @@ import Testing
     // Those of the messages, which the tests of truths hold against the truths, too.
     let listed = try Store.objects(["messages", "-q", "--json", "-Y", "role == message", path])
     let retries = sum(listed, "retries")
-    #expect(listed.count { $0["fate"] as? String != "unacknowledged" } == messages, "messages of \(path)")
+    let oneWay = listed.count { $0["fate"] as? String == "unacknowledged" }
+    #expect(listed.count - oneWay == messages, "messages of \(path)")
     func compare(_ found: Counts, _ output: String) {
       #expect(found == wanted, "\(output) of \(path)")
     }
@@ -85,6 +86,7 @@ import Testing
             { sum(rows, $0) }, heartbeats: sum(rows, "heartbeats_lost"),
             trips: { long, _ in sum(rows, "rtt_ms.\(long).count") }), "\(command) --by \(grouping)")
         #expect(sum(rows, "lost") == wanted["lost"] && sum(rows, "messages") == messages, "\(grouping) of \(path)")
+        #expect(sum(rows, "unacknowledged") == oneWay, "one-way messages by \(grouping) of \(path)")
         #expect(sum(rows, "retries") == retries, "retries by \(grouping) of \(path)")
       }
     }
@@ -130,6 +132,7 @@ import Testing
           { sum(rows, $0) }, heartbeats: sum(rows, "heartbeats_lost"), trips: { sum(rows, "rtt_\($1)_count") }),
         "table \(table)")
       #expect(sum(rows, "messages") == messages && sum(rows, "retries") == retries, "table \(table) of \(path)")
+      #expect(sum(rows, "unacknowledged") == oneWay, "table \(table) of \(path)")
     }
     let view = try store.rows(
       """
@@ -149,10 +152,12 @@ import Testing
     #expect(Int(totals.lost) == wanted["lost"] && Int(totals.rejected) == wanted["rejected"])
     #expect(Int(totals.lostHeartbeats) == wanted["heartbeats lost"], "browse of \(path)")
     #expect(Int(totals.messages) == messages && Int(totals.retries) == retries, "browse of \(path)")
+    #expect(Int(totals.oneWay) == oneWay, "browse of \(path)")
     if let strip = try reader.periods(limit: 480) {
       func all(_ value: (StoredPeriod) -> Int64) -> Int { Int(strip.periods.reduce(0) { $0 + value($1) }) }
       #expect(all { $0.lost } == wanted["lost"] && all { $0.rejected } == wanted["rejected"], "browse of \(path)")
       #expect(all { $0.lostHeartbeats } == wanted["heartbeats lost"], "browse of \(path)")
+      #expect(all { $0.messages } == messages && all { $0.oneWay } == oneWay, "browse of \(path)")
     }
 
     // The report.

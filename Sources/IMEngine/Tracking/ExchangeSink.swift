@@ -63,6 +63,8 @@ package struct FrameNote: Sendable, BitwiseCopyable {
       answeredAfter = max(answeredAfter, latency)
     }
   }
+  /// Whether the frame is a copy after the first, up to the answer: of a message, a retry.
+  package var isFurtherCopy: Bool { copy > 1 && !isDuplicate }
   /// Whether `frame`, which this says something of, is a heartbeat: its first copy, or one that asks for no answer.
   package func isHeartbeat(_ frame: borrowing Frame) -> Bool {
     let kind = frame.kind

@@ -98,10 +98,7 @@ extension Catalogue {
         guard let silence = connection.report.figures?.longestSilence.microseconds, silence > 0 else { return nil }
         return .microseconds(silence)
       },
-      Row(
-        "connection.retries", .count, .report, "retries: copies of messages after the first, up to the answer",
-        text: [.column(.worst, "retries", absent: "0", order: 3)]
-      ) { connection, _, _ in .count(connection.counts[.retries]) },
+      retries.of { $0.counts },
     ] + deltas).filter { !$0.info.connection.isEmpty || !$0.info.text.isEmpty }.map { $0.only(\.connection) }
 
   /// What reports count, at the places that `isWanted` takes.

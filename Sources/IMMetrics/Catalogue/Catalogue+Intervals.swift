@@ -62,9 +62,9 @@ extension Catalogue {
 
   /// Copies, counted with their frames.
   private static let minuteCopies: [Figure<IntervalSnapshot>] = [
-    copies("retries", "copies, of any type, sent on purpose") { $0.deliberateCopies },
-    copies("immediate", "copies, of any type, written at once") { $0.immediateDuplicates },
-    copies("after_answer", "copies, of any type, that came after the answer") { $0.duplicates },
+    copies("retries", "frames of any type that were sent again on purpose") { $0.deliberateCopies },
+    copies("immediate", "frames of any type that were written twice at once") { $0.immediateDuplicates },
+    copies("after_answer", "frames of any type that were sent again after the answer") { $0.duplicates },
   ]
 
   private static func copies(

@@ -35,7 +35,7 @@ extension Catalogue {
         $0.fates[$1].lost
       },
       Row(
-        "listed.retries", .count, .report, "retries: further transmissions of a message by its application",
+        "listed.retries", .count, .report, "retries: copies of messages after the first, up to the answer",
         json: ["retries"], text: [.column(.listed, "retries")]
       ) { row, _, _ in row.isDecoded ? .count(UInt64(row.retries)) : nil },
       messages("rejected", "messages that were answered with a refusal", title: "rejected") {

@@ -99,16 +99,11 @@ extension Catalogue {
     segments(
       .copies, "captured_twice", "packets that the capture contains twice", sum: "tcp.captured_twice",
       text: [FigureText(.segments, "captured twice")]),
-    Figure(
-      "messages.retries", .count, .report, "retries: copies of messages after the first, up to the answer",
-      text: [FigureText(.problems, "retries", nil, .labelled)]
-    ) { counts, _, _ in
-      counts[.decoded] == 0 && counts[.retries] == 0 ? nil : .count(counts[.retries])
-    },
-    frames(.deliberateCopies, "copies.retries", "copies, of any type, sent on purpose"),
-    frames(.immediateDuplicates, "copies.immediate", "copies, of any type, written at once"),
+    retries,
+    frames(.deliberateCopies, "copies.retries", "frames of any type that were sent again on purpose"),
+    frames(.immediateDuplicates, "copies.immediate", "frames of any type that were written twice at once"),
     frames(
-      .duplicates, "copies.after_answer", "copies, of any type, that came after the answer",
+      .duplicates, "copies.after_answer", "frames of any type that were sent again after the answer",
       [FigureText(.problems, "duplicates after the answer", nil, .labelled)]),
     frames(.repeatedAnswers, "answers.repeated", "answers after the first"),
     // The message may come later, and then it is none: nothing that a rule could count.
@@ -128,6 +123,12 @@ extension Catalogue {
       return .count(counts[all[status]])
     },
   ]
+
+  /// Retries of messages, which are no frames: text has them, and other figures JSON.
+  static let retries = Figure<ReportCounts>(
+    "messages.retries", .count, .report, "retries: copies of messages after the first, up to the answer",
+    text: [FigureText(.problems, "retries", nil, .labelled), .column(.worst, "retries", absent: "0", order: 3)]
+  ) { counts, _, _ in counts[.decoded] == 0 ? nil : .count(counts[.retries]) }
 
   /// A figure of connections on which frames were decoded.
   private static func frames(

@@ -370,7 +370,7 @@ extension Catalogue {
       counter("frames_s2c", "Frames of servers") { $0.traffic.frames - $0.traffic.clientFrames },
       counter("body_bytes", "Bytes of the bodies of frames", .bytes) { $0.traffic.bodyBytes },
       counter("stream_bytes", "Bytes of frames", .bytes) { $0.traffic.frameBytes },
-      counter("retries", "Copies, of any type, sent on purpose") { $0.traffic.deliberateCopies },
+      counter("retries", "Frames of any type that were sent again on purpose") { $0.traffic.deliberateCopies },
       counter("dup_acks", "Answers after the first", text: [FigureText(.problems, "repeated answers", nil, .labelled)])
       {
         $0.repeatedAnswers
