@@ -17,7 +17,8 @@ extension Browser {
         )
         : command("streams", ["--sort", "problems"] + connectionFilter)
     // SQL has no percentiles.
-    case .types: command("messages", ["--by", "type"] + timeFilter)
+    case .types:
+      command("messages", ["--by", types.rows.selected.map { $0.role == "topic" } == true ? "topic" : "type"] + timeFilter)
     case .problems:
       source.isStore
         ? query("SELECT kind, cause, count(*) FROM problems\(sqlTimes.map { " WHERE " + $0 } ?? "") GROUP BY 1, 2")
@@ -149,6 +150,7 @@ extension Browser {
     let page = messages.choice.page
     if let connection = page.connection { conditions.append("message.connection = \(connection)") }
     if let type = page.type { conditions.append("message.type = \(type)") }
+    if let topic = page.topic { conditions.append("m.topic = \(Self.literal(topic))") }
     let problems = messages.choice.page.problems
     if problems != [] { conditions.append("message.problems & \(problems.rawValue) <> 0") }
     if let times {
@@ -175,7 +177,10 @@ extension Browser {
           ? "conn == \(session.connection)" : "session == \(Self.quoted(session.name ?? ""))")
     }
     if let connection = messages.choice.page.connection { conditions.append("conn == \(connection)") }
-    if let type { conditions.append("type == \(Self.quoted(type.name))") }
+    switch type?.key {
+    case .topic(let name): conditions.append("topic == \(Self.quoted(name)) || resolved_topic == \(Self.quoted(name))")
+    case .type, .furtherTopics, nil: if let type { conditions.append("type == \(Self.quoted(type.name))") }
+    }
     let problems = messages.choice.page.problems
     let kinds = ProblemNames.all.indices.filter { !problems.isDisjoint(with: ProblemNames.kind($0)) }
     let filters = kinds.map { Self.problemFilters[$0] }

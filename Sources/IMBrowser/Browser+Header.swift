@@ -261,7 +261,8 @@ extension Browser {
     let hasMessages = !(screen == .problems && problems.selected?.bit == nil)
     guard let items = hasMessages ? preview.items : [] else { return }
     if items.isEmpty { grid.put(" " + none, row: top, column: 0, style: Style(.faint)) }
-    let layout = RowLayout(width: grid.width, showsClient: screen == .problems || screen == .types)
+    let layout = RowLayout(width: grid.width, showsClient: screen == .problems || screen == .types, showsTexts: showsTexts,
+      hasTopics: totals.hasTopics)
     for (i, item) in items.prefix(preview.height).enumerated() {
       let context = RowContext(item: item, previous: nil, fields: nil)
       guard let row = RowKinds.rows(.line, context).first else { continue }

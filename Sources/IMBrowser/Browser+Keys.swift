@@ -111,6 +111,12 @@ extension Browser {
     if screen == .messages { messages.moveRows(count) } else { move(count) }
   }
 
+  /// Shows topics and what messages say, or hides them.
+  private mutating func toggleTexts() {
+    showsTexts.toggle()
+    note = showsTexts ? "texts are shown, as far as the store has them: --payload keeps what users write" : "texts are hidden"
+  }
+
   /// Wraps the texts of messages, or cuts them again.
   mutating func toggleWrap() {
     wrapsText.toggle()
@@ -168,6 +174,7 @@ extension Browser {
       note = "metrics over time: \(graph.rawValue)"
     case .typeCommand: beginCommand()
     case .unfold: unfold()
+    case .texts: toggleTexts()
     case .wrap: toggleWrap()
     case .clock:
       showsClock.toggle()
@@ -240,7 +247,11 @@ extension Browser {
       connection = row
     case .types:
       guard let row = types.rows.selected else { return }
-      show(PageRequest.Choice(PageChoice(type: row.id, times: times)))
+      guard let page = page(of: row) else {
+        note = "these are the topics beyond the \(types.rows.items.count) that are listed"
+        return
+      }
+      show(PageRequest.Choice(page))
       type = row
     case .messages: if let message = messages.selected?.message { openFrame(message) }
     case .ladder:
@@ -251,6 +262,15 @@ extension Browser {
       }
       openFrame(item.message)
     case .frame: break
+    }
+  }
+
+  /// The messages of a type or a topic; `nil` where they are not those of one.
+  func page(of row: StoredTypeCount) -> PageChoice? {
+    switch row.key {
+    case .type(let id): PageChoice(type: id, times: times)
+    case .topic(let name): PageChoice(topic: name, times: times)
+    case .furtherTopics: nil
     }
   }
 

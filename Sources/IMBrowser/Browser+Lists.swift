@@ -31,9 +31,9 @@ struct ConnectionList: Sendable {
   }
 }
 
-/// The list of types, and what it was asked for with.
+/// The list of types and topics, and what it was asked for with.
 struct TypeList: Sendable {
-  var rows = SelectableList<StoredTypeCount, Int64> { $0.id }
+  var rows = SelectableList<StoredTypeCount, StoredTypeCount.Key> { $0.key }
   /// It reads every message, so commits are looked at in long intervals.
   var signal = CombinedSignal(TypesRequest(), quiet: .milliseconds(200), patience: .seconds(3))
   var awaited: TypesRequest?
@@ -49,7 +49,7 @@ struct TypeList: Sendable {
   mutating func accept(_ request: TypesRequest, _ found: StoredTypes) {
     guard request == awaited else { return }
     (awaited, shown, self.found) = (nil, request, found)
-    rows.replace(found.types)
+    rows.replace(found.types + found.topics)
   }
 }
 
@@ -136,7 +136,10 @@ extension Browser {
       return sessions.selected.map { lastProblems(PageChoice(session: $0.id, problems: .all, times: times)) }
     case .connections:
       return connections.rows.selected.map { lastProblems(PageChoice(connection: $0.id, problems: .all, times: times)) }
-    case .types: return types.rows.selected.map { lastProblems(PageChoice(type: $0.id, problems: .all, times: times)) }
+    case .types:
+      guard var page = types.rows.selected.flatMap({ page(of: $0) }) else { return nil }
+      page.problems = .all
+      return lastProblems(page)
     case .messages, .frame, .ladder: return nil
     }
   }

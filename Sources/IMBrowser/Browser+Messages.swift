@@ -13,7 +13,8 @@ extension Browser {
     let detailRows = isBeside ? 0 : grid.height >= 20 ? max(8, room / 3) : 0
     let width = isBeside ? grid.width - 56 : grid.width
     messages.resize(room - detailRows)
-    let layout = RowLayout(width: width, showsClient: session == nil && connection == nil, wraps: wrapsText)
+    let layout = RowLayout(width: width, showsClient: session == nil && connection == nil, wraps: wrapsText && showsTexts,
+      showsTexts: showsTexts, hasTopics: totals.hasTopics)
     messages.use(layout)
     rowBook.use(layout, version: messages.rows.version)
     for i in 0..<messages.height {
@@ -56,13 +57,15 @@ extension Browser {
         "messages of connection #\(connection.id)   \(connection.client) ⇄ \(connection.server)", row: listTop - 1,
         column: at)
     } else if let type {
-      at += grid.put("messages of the type ", row: listTop - 1, column: at)
+      let heading = if case .topic = type.key { "messages of the topic " } else { "messages of the type " }
+      at += grid.put(heading, row: listTop - 1, column: at)
       at += grid.put(type.name, row: listTop - 1, column: at, limit: grid.width / 2, style: Style(.name, .bold))
     } else if let name = problemName {
       at += grid.put("messages of all sessions: \(name)", row: listTop - 1, column: at)
     } else {
       at += grid.put("messages of all sessions", row: listTop - 1, column: at)
     }
+    if !showsTexts { at += grid.put("   texts are off (u)", row: listTop - 1, column: at, style: Style(.faint)) }
     let place = grid.width - cells(follow) - 1
     if !follow.isEmpty, place > at { grid.put(follow, row: listTop - 1, column: place, style: Style(.warning, .bold)) }
     grid.restyle(row: listTop - 1, columns: 0..<grid.width) { $0.with(.underline) }
@@ -78,8 +81,11 @@ extension Browser {
   /// What is known of the selected message in sentences, and its text. Its columns as they are in the store are one key away.
   private func putDetails(_ grid: inout Grid, top: Int, left: Int, width: Int, height: Int) {
     guard let details, let message = messages.selected?.message, details.id == message.id else { return }
-    let text = details.lines.first { $0.name == "text" }
-    let end = top + max(1, height - (text == nil ? 0 : 1))
+    func value(_ name: String) -> String? { details.lines.first { $0.name == name }?.value }
+    let other = value("role") == "message" ? value("other_text") : nil
+    let said = (value("text") ?? other).map { "“\($0)”" }
+    let text = showsTexts ? [value("topic"), said].compactMap(\.self).joined(separator: " ") : ""
+    let end = top + max(1, height - (text.isEmpty ? 0 : 1))
     var row = top
     for sentence in DetailWords(details.lines).sentences(time: MessageItem.clock(message.time, zone)) {
       for line in wrapped(plainText(sentence), cells: width) where row < end {
@@ -89,7 +95,7 @@ extension Browser {
         row += 1
       }
     }
-    guard let text else { return }
-    grid.put(fitted: "“\(text.value)”", row: row, column: left, width: width, style: Style(.plain, .bold))
+    guard !text.isEmpty else { return }
+    grid.put(fitted: text, row: row, column: left, width: width, style: Style(.plain, .bold))
   }
 }

@@ -143,10 +143,11 @@ extension Browser {
       let filter = listFilter.isEmpty ? "" : "filter: \(listFilter)   "
       return filter + (saysBusy ? "looking…" : connectionsShown + "   by problems")
     case .types:
-      guard types.found != nil else { return "counting messages by type…" }
-      let count = types.rows.items.count
-      return "\(grouped(UInt64(count))) \(count == 1 ? "type" : "types")   by problems"
-    case .problems: return problems.items.isEmpty ? "no problems" : "\(problems.items.count) kinds and causes"
+      guard let found = types.found else { return "counting messages by type…" }
+      let topics = found.topics.isEmpty ? [] : [count(UInt64(found.topics.count), "topic")]
+      return ([count(UInt64(found.types.count), "type")] + topics).joined(separator: ", ") + "   by problems"
+    case .problems:
+      return problems.items.isEmpty ? "no problems" : count(UInt64(problems.items.count), "kind of problem", "kinds of problems")
     }
   }
 

@@ -95,16 +95,21 @@ extension Browser {
   mutating func putTypes(_ grid: inout Grid) {
     types.rows.resize(beginList(&grid))
     putTable(types.rows, typeColumns, &grid)
+    if types.found?.topics.isEmpty == true, types.rows.items.count < types.rows.height {
+      grid.put(
+        " no topics: the protocol has none, or the store was made without --payload",
+        row: listTop + types.rows.items.count, column: 0, style: Style(.faint))
+    }
     if let type = types.rows.selected { putPreview(&grid, "\(type.name): the last problems", none: "no problems") }
   }
 
   private var typeColumns: [Column<StoredTypeCount>] {
     func trip(_ microseconds: Int64?) -> (String, Style) { (microseconds.map(Words.shortLength) ?? "-", .plain) }
     let hasOneWay = totals.oneWay > 0
-    let hasProfiles = Set(types.rows.items.map(\.profile)).count > 1
+    let hasProfiles = Set(types.found?.types.map(\.profile) ?? []).count > 1
     return [
-      Column(title: "type", width: 10, isFlexible: true, priority: 0) {
-        ((hasProfiles ? $0.profile + " " : "") + $0.name, Style(.name))
+      Column(title: types.found?.topics.isEmpty == false ? "type or topic" : "type", width: 13, isFlexible: true, priority: 0) {
+        ((hasProfiles && !$0.profile.isEmpty ? $0.profile + " " : "") + $0.name, Style(.name))
       },
       Column(title: "role", width: 9, priority: 10) { ($0.role, Style(.faint)) },
       Column(title: "frames", width: 7, isRight: true, priority: 8) { Self.count($0.count) },

@@ -146,6 +146,8 @@ package struct Browser: Sendable {
 
   /// Whether texts of messages are wrapped, and not cut.
   package internal(set) var wrapsText = false
+  /// Whether topics and what messages say are shown, as far as the store has them.
+  package internal(set) var showsTexts = true
   /// Whether a ladder has times of day, and not those since its first message.
   var showsClock = false
 

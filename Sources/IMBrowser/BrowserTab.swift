@@ -10,7 +10,7 @@ package enum BrowserTab: Int, CaseIterable, Sendable {
   case connections
   /// Messages of all sessions.
   case messages
-  /// Types of messages.
+  /// Types and topics of messages.
   case types
 
   /// The screen that it is.
@@ -35,7 +35,7 @@ package enum BrowserTab: Int, CaseIterable, Sendable {
     case .sessions: "Sessions"
     case .connections: "Connections"
     case .messages: "Messages"
-    case .types: "Types"
+    case .types: "Types and topics"
     }
   }
 
@@ -46,7 +46,7 @@ package enum BrowserTab: Int, CaseIterable, Sendable {
     case .sessions: "sessions, the worst first"
     case .connections: "TCP connections, the worst first"
     case .messages: "messages of all sessions"
-    case .types: "types of messages, the worst first"
+    case .types: "types and topics of messages, the worst first"
     }
   }
 }

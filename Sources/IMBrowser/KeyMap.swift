@@ -6,7 +6,7 @@ package enum BrowserAction: Hashable, Sendable {
   case open, back, filter, sort, reverse, pin, allMessages, problems
   case nextProblem, previousProblem, nextOfKind(Int)
   case follow, mark, savePackets, saveRows, saveLadder
-  case left, right, otherPane, unfold, wrap, clock
+  case left, right, otherPane, unfold, texts, wrap, clock
   case tab(BrowserTab)
   case ladder, graph, typeCommand
   /// Moves the brush by so many cells, or makes it longer by as many.
@@ -173,6 +173,7 @@ package struct KeyMap: Sendable {
       Row(
         keys: [Key("x")], label: "x", action: .unfold,
         help: "show the fields of the message beneath it, or hide them"),
+      Row(keys: [Key("u")], label: "u", action: .texts, help: "show topics and what messages say, or hide them"),
       Row(keys: [Key("W")], label: "W", action: .wrap, help: "wrap the texts of messages, or cut them again"),
       Row(keys: [Key("n")], label: "n", action: .nextProblem, help: "the next message with a problem", word: "next!"),
       Row(keys: [Key("N")], label: "N", action: .previousProblem, help: "the last one with a problem"),
@@ -201,7 +202,7 @@ package struct KeyMap: Sendable {
   package static let types = KeyMap(
     [
       Row(
-        keys: [Key(.enter), Key(.right), Key("l")], label: "Enter → l", action: .open, help: "the messages of the type",
+        keys: [Key(.enter), Key(.right), Key("l")], label: "Enter → l", action: .open, help: "the messages of the type or topic",
         word: "messages"),
       back,
     ] + moving + general)

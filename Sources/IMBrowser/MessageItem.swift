@@ -20,16 +20,20 @@ package struct MessageItem: Equatable, Sendable {
   package let outcome: String
   /// What is wrong with it, as a letter: `!` failed, `R` retried, `~` late, duplicate or unknown; a blank for nothing.
   package let mark: String
-  /// Its text, where the store has it.
+  /// Its topic; empty where it has none, or the store does not have it.
+  package let topic: String
+  /// What it says, where the store has it; empty where it has not.
   package let text: String
   /// Cells that the text takes in one line, and line breaks that it has: what is known of its rows before it is wrapped.
   let textCells: Int, textBreaks: Int
 
   /// A row of its parts. `zone` says what local time is.
-  package init(_ message: StoredMessage, client: String, text: String, zone: LocalZone) {
+  package init(_ message: StoredMessage, client: String, texts: StoredMessageTexts, zone: LocalZone) {
     self.message = message
     self.client = client
-    self.text = text
+    topic = texts.topic ?? ""
+    // Of a message whose profile does not name what it says, all texts.
+    text = texts.text ?? (message.role == .message ? texts.other : nil) ?? ""
     (textCells, textBreaks) = (cells(plainText(text)), text.reduce(0) { $0 + ($1.isNewline ? 1 : 0) })
     time = Self.clock(message.time, zone)
     outcome = Self.outcome(message)
@@ -59,6 +63,7 @@ package struct MessageItem: Equatable, Sendable {
     var text: String
     switch message.fate {
     case .acked, .ackedAfterRetry: text = "✓"
+    case .unacknowledged: text = "one-way"
     case .some(let fate): text = fate.name
     case nil: text = "?"
     }

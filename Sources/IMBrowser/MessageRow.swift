@@ -18,7 +18,10 @@ struct MessageRow: RowViewModel {
   func line(_ layout: RowLayout, style: Style, faint: Bool = false) -> [RowPart] {
     let plain = faint ? Style(.faint) : .plain, name = faint ? Style(.faint) : Style(.name)
     var parts = columns(layout, style: style, plain: plain, name: name)
-    if !item.text.isEmpty, !item.wraps(in: layout) {
+    if layout.showsTexts, !layout.hasTopicColumn, !item.topic.isEmpty {
+      parts.append(RowPart(text: item.topic, style: name, width: nil))
+    }
+    if layout.showsTexts, !item.text.isEmpty, !item.wraps(in: layout) {
       parts.append(RowPart(text: "“\(item.text)”", style: plain, width: nil))
     }
     return parts
@@ -37,7 +40,12 @@ struct MessageRow: RowViewModel {
     if layout.showsClient, layout.width >= 100 {
       parts.append(RowPart(text: item.client, style: name, width: 21))
     }
-    parts.append(RowPart(text: message.type, style: name, width: isWide ? 14 : isNarrow ? 8 : 12))
+    if layout.hasTopicColumn {
+      let type = item.topic.isEmpty ? message.type : "\(message.type) \(item.topic)"
+      parts.append(RowPart(text: type, style: name, width: isWide ? 28 : 24))
+    } else {
+      parts.append(RowPart(text: message.type, style: name, width: isWide ? 14 : isNarrow ? 8 : 12))
+    }
     if !isNarrow {
       let sequence = message.sequence.map { (isWide ? "seq=" : "") + $0 } ?? ""
       parts.append(RowPart(text: sequence, style: plain, width: isWide ? 12 : 10))

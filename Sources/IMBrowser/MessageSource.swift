@@ -11,8 +11,8 @@ package protocol MessageSource: AnyObject {
   func name(ofSession id: Int64) throws(StoreError) -> String?
   /// The client and the server of a connection.
   func ends(ofConnection id: Int64) throws(StoreError) -> (client: String, server: String)?
-  /// A message's text, where there is one.
-  func text(ofMessage id: Int64) throws(StoreError) -> String?
+  /// A message's texts, as far as there are some.
+  func texts(ofMessage id: Int64) throws(StoreError) -> StoredMessageTexts
   /// Runs `body`; all it reads is of one moment.
   func atOnce<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value
 }
@@ -75,7 +75,7 @@ package final class PageFinder {
         items.append(
           MessageItem(
             message, client: try ends(message.connection)?.client ?? "",
-            text: try source.text(ofMessage: message.id) ?? "", zone: zone))
+            texts: try source.texts(ofMessage: message.id), zone: zone))
       }
       return items
     }

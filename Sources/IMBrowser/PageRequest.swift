@@ -22,7 +22,7 @@ package struct PageRequest: Equatable, Sendable {
     package var filter = ""
 
     /// Whether messages of the session or connection are left out.
-    var hidesMessages: Bool { !filter.isEmpty || page.problems != [] || page.type != nil }
+    var hidesMessages: Bool { !filter.isEmpty || page.problems != [] || page.type != nil || page.topic != nil }
 
     /// All messages.
     package init() {}

@@ -68,6 +68,13 @@ package struct RowLayout: Hashable, Sendable {
   var showsClient: Bool
   /// Whether texts that do not fit have rows of their own.
   var wraps = false
+  /// Whether topics and what messages say are shown.
+  var showsTexts = true
+  /// Whether the store has topics.
+  var hasTopics = false
+
+  /// Whether topics are beside types: in a narrow row they are in front of the text.
+  var hasTopicColumn: Bool { showsTexts && hasTopics && width >= 110 }
 }
 
 /// The kinds of rows.

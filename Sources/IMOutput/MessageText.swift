@@ -4,10 +4,10 @@ import IMWire
 
 /// What a message says, and to whom, by its named fields. What the profile hides is in neither.
 package enum MessageText {
+  /// Fields that name a topic, the first of them that a message has: where an alias stands for it, `topic` is empty.
+  private static let topics = ["resolved_topic", "topic"]
   /// Fields that name a receiver or a topic, the first of them that a message has.
-  private static let destinations = [
-    "resolved_topic", "topic", "room_id", "group", "destination", "destinations", "to", "recipient",
-  ]
+  private static let destinations = topics + ["room_id", "group", "destination", "destinations", "to", "recipient"]
   /// Parts of the names of fields with what users write that is no text of a message.
   private static let addresses = ["topic", "subscription", "properties", "correlation", "will_"]
   /// Texts of one message that are shown, at most.
@@ -29,10 +29,24 @@ package enum MessageText {
     return nil
   }
 
+  /// Whether messages of a plan may have a topic.
+  package static func hasTopic(_ plan: ProtocolPlan) -> Bool {
+    plan.fields.map { names in names.fields.contains { topics.contains($0.name) && $0.isShown } } ?? false
+  }
+
+  /// The topic: what `--by topic` groups by, and what a store has as `topic`; `nil` where the message names none.
+  package static func topic(of fields: [NamedField], _ plan: ProtocolPlan) -> String? {
+    first(of: topics, in: fields, plan)
+  }
+
   /// The topic or the receiver; `nil` where the message names none.
   package static func destination(of fields: [NamedField], _ plan: ProtocolPlan) -> String? {
+    first(of: destinations, in: fields, plan)
+  }
+
+  private static func first(of candidates: [String], in fields: [NamedField], _ plan: ProtocolPlan) -> String? {
     guard let names = plan.fields else { return nil }
-    for name in destinations {
+    for name in candidates {
       guard let id = names.fields.firstIndex(where: { $0.name == name }), names.fields[id].isShown, !names.hides(id)
       else { continue }
       for field in fields.values(of: id) {
@@ -60,7 +74,11 @@ package enum MessageText {
     return TransferPart(transfer: transfer, bytes: offset..<offset + count, total: total)
   }
 
-  private static func isText(_ info: FieldInfo) -> Bool {
+  /// Whether a field names a topic.
+  package static func isTopic(_ info: FieldInfo) -> Bool { topics.contains(info.name) }
+
+  /// Whether a field is a part of what a message says.
+  package static func isText(_ info: FieldInfo) -> Bool {
     guard info.isShown, info.sensitivity == .payload, info.type == .text || info.type == .bytes else { return false }
     return !addresses.contains { info.name.contains($0) }
   }
@@ -110,14 +128,21 @@ package final class MessageDetails: Sendable {
   package let text: String?
   /// To whom or to what topic; `nil` where it names none.
   package let destination: String?
+  /// Its further texts that a store keeps, with blanks between them; `nil` where it has none.
+  package let otherText: String?
   /// Which part of a large message it is; `nil` where it is a message by itself.
   package let part: TransferPart?
 
   /// Details of their parts.
-  package init(lines: [UInt8] = [], text: String? = nil, destination: String? = nil, part: TransferPart? = nil) {
-    (self.lines, self.text, self.destination, self.part) = (lines, text, destination, part)
+  package init(
+    lines: [UInt8] = [], text: String? = nil, destination: String? = nil, otherText: String? = nil,
+    part: TransferPart? = nil
+  ) {
+    (self.lines, self.text, self.destination, self.otherText, self.part) = (lines, text, destination, otherText, part)
   }
 
   /// About how many bytes of memory they take.
-  var byteCount: Int { 64 + lines.count + (text?.utf8.count ?? 0) + (destination?.utf8.count ?? 0) }
+  package var byteCount: Int {
+    64 + lines.count + (text?.utf8.count ?? 0) + (destination?.utf8.count ?? 0) + (otherText?.utf8.count ?? 0)
+  }
 }

@@ -20,7 +20,7 @@ package func runGroups(
   let output = Output.standard()
   let namer = try GroupNamer(run, grouping)
   var book = GroupTable(limit: min(100_000, decode.memory >> 12))
-  let (driver, sink) = try run.messages(choice, filter, keeping: namer.field) { record, exchange in
+  let (driver, sink) = try run.messages(choice, filter, showing: namer.details) { record, exchange in
     guard grouping != .session else {
       book.count(
         exchange, role: record.role, on: record.connection, name: record.session,
@@ -48,17 +48,17 @@ package func runGroups(
 
 /// Names the group of a message.
 struct GroupNamer {
-  /// The named field that the groups are made of; `nil` for none.
-  let field: String?
+  /// What is kept of messages for their names; `nil` for nothing.
+  let details: ShownDetails?
   private let grouping: MessageGrouping
   private let plans: [ProtocolPlan]
 
   init(_ run: Run, _ grouping: MessageGrouping) throws(UsageError) {
     self.grouping = grouping
     plans = run.plans
-    field = grouping == .topic ? "topic" : nil
-    if let field, !run.hasField(field) {
-      throw UsageError(message: "--by \(grouping.rawValue): no profile here has a field '\(field)'")
+    details = grouping == .topic ? .topic : nil
+    if grouping == .topic, !plans.contains(where: MessageText.hasTopic) {
+      throw UsageError(message: "--by topic: no profile here has a field 'topic'")
     }
   }
 
@@ -73,13 +73,7 @@ struct GroupNamer {
     case .owner: record.owner.map { "\($0)" }
     case .status:
       record.status.map { status in record.statusName.map { "\(status.number) \($0)" } ?? "\(status.number)" }
-    case .topic:
-      record.fields.first.flatMap { Self.text($0.value) }
+    case .topic: record.details?.destination
     }
-  }
-
-  private static func text(_ value: FieldValue) -> String? {
-    if case .text(let text) = value { return text }
-    return nil
   }
 }

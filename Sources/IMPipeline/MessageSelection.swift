@@ -31,10 +31,8 @@ package struct MessageChoice: Sendable {
 struct MessageSelection {
   let choice: MessageChoice
   let filter: Filter?
-  /// The named fields of profiles, where the filter names some or one is kept.
-  private(set) var names: NamedFilterFields?
-  /// The named field that is kept with messages, by its index in the schema of `names`.
-  private var keptField: Int?
+  /// The named fields of profiles, where the filter names some.
+  let names: NamedFilterFields?
 
   /// A selection by `choice` and by a filter over messages.
   init(_ choice: MessageChoice, _ filter: Run.MessageFilter) {
@@ -43,14 +41,8 @@ struct MessageSelection {
     names = filter.names
   }
 
-  /// The fields that are kept with messages, that of `keep` first, by their indices in the schema of `names`.
-  var keptFields: [Int] { [keptField].compactMap(\.self) + (filter?.fieldsUsed ?? []).filter { $0 != keptField } }
-
-  /// Keeps the named field `field` with messages, too.
-  mutating func keep(_ field: String, of names: NamedFilterFields) {
-    self.names = names
-    keptField = names.schema.index(of: field)
-  }
+  /// The fields that are kept with messages, by their indices in the schema of `names`.
+  var keptFields: [Int] { filter?.fieldsUsed ?? [] }
 
   /// Whether the filter looks into bodies, which have to be kept for it.
   var needsBodies: Bool { filter?.fieldsUsed.contains(MessageField.tlv.rawValue) ?? false }

@@ -22,8 +22,8 @@ final class MessageSink: EngineSink {
   /// Who has the ends of this host; `nil` but live.
   private let owners: ConnectionOwners?
   private let take: ((MessageRecord, Exchange) -> Void)?
-  /// Named fields that are kept of every message, to be searched.
-  private let search: SearchFields?
+  /// Whether messages go to a store.
+  private let isForStore: Bool
   /// Told of messages whose fate may still change: when it is decided, and when a late answer changes it. What becomes of it in the end
   /// goes to `take`.
   @exclusivity(unchecked) var follow: ((MessageRecord, Exchange) -> Void)?
@@ -54,22 +54,22 @@ final class MessageSink: EngineSink {
   /// Whether there are marks.
   @exclusivity(unchecked) private var isNearGap = false
 
-  /// Hands what is selected to `take`; without one, `includes` answers whoever asks. Fields that `search` wants are kept with
-  /// messages.
+  /// Hands what is selected to `take`; without one, `includes` tells which messages are. With `stored`, messages go to a store, which
+  /// keeps these texts.
   init(
     plans: [ProtocolPlan], selection: MessageSelection, isLive: Bool = false, owners: ConnectionOwners? = nil,
-    search: SearchFields? = nil, showing: ShownDetails? = nil,
+    stored: StoredTexts? = nil, showing: ShownDetails? = nil,
     take: ((MessageRecord, Exchange) -> Void)? = nil
   ) {
     self.plans = plans
     self.isLive = isLive
     self.owners = owners
     self.selection = selection
-    self.search = search
+    isForStore = stored != nil
     self.take = take
-    self.showing = showing.map { DetailsMaker($0, plans) }
+    self.showing = (stored.map { .stored($0) } ?? showing).map { DetailsMaker($0, plans) }
     // A store has no elements of bodies.
-    store = MessageStore(plans: plans, keepsBodies: selection.needsBodies, keepsElements: search == nil)
+    store = MessageStore(plans: plans, keepsBodies: selection.needsBodies, keepsElements: stored == nil)
   }
 
   func frame(
@@ -77,10 +77,7 @@ final class MessageSink: EngineSink {
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
     let isAfterGap = isNearGap && takeMark(frame, connection, direction)
-    var fields = selection.names.map { self.fields(frame, connection, direction, bytes, body, $0) } ?? []
-    if let search, search.has(Int(connection.plan)) {
-      fields = self.fields(frame, connection, direction, bytes, body, search, isFirst: note.copy == 1 && !note.isAck)
-    }
+    let fields = selection.names.map { self.fields(frame, connection, direction, bytes, body, $0) } ?? []
     let owner = owners?.owner(of: connection.serial, client: connection.peer, server: connection.server)
     let isFirst = note.copy == 1 && !note.isAck
     let details = showing.flatMap {
@@ -88,7 +85,7 @@ final class MessageSink: EngineSink {
         frame, connection, direction, bytes, body, tlvs, owner: owner, book: &book, isFirst: isFirst)
     }
     // Of other copies nobody asks.
-    let place = note.copy == 1 && search != nil ? places.place(of: frame, in: bytes) : nil
+    let place = note.copy == 1 && isForStore ? places.place(of: frame, in: bytes) : nil
     store.note(
       frame, note, connection, direction, body, tlvs, isAfterGap: isAfterGap, fields: fields, details: details,
       owner: owner,
@@ -134,7 +131,7 @@ final class MessageSink: EngineSink {
   func end() {
     tellDecided()
     guard store.leftOut > 0 else { return }
-    guard search == nil else {
+    guard !isForStore else {
       return logError("there was no room for the texts of \(count(store.leftOut, "message")): they are not searched")
     }
     logError("-Y could not look into \(count(store.leftOut, "message")), for whose bodies or fields there was no room")
@@ -159,19 +156,6 @@ final class MessageSink: EngineSink {
     let plan = Int(connection.plan)
     let fields = book.fields(frame, connection, direction, plans[plan], bytes: bytes, body: body)
     return names.kept(of: fields ?? [], plan, for: selection.keptFields)
-  }
-
-  /// What the store searches in of a frame's named fields: of first copies. Others are read only where one tells what the next
-  /// ones mean.
-  @inline(never)
-  private func fields(
-    _ frame: Frame, _ connection: ConnectionInfo, _ direction: Direction, _ bytes: RawSpan, _ body: RawSpan,
-    _ search: SearchFields, isFirst: Bool
-  ) -> [NamedField] {
-    let plan = Int(connection.plan)
-    guard isFirst || plans[plan].fields?.remembers == true else { return [] }
-    let fields = book.fields(frame, connection, direction, plans[plan], bytes: bytes, body: body)
-    return isFirst ? search.kept(of: fields ?? [], plan) : []
   }
 
   func named(_ session: UInt32, _ name: String) { store.named(session, name) }
@@ -204,6 +188,10 @@ enum ShownDetails {
   case lines(TextStyle)
   /// What was said, and to whom.
   case text
+  /// The topic.
+  case topic
+  /// The texts that a store keeps.
+  case stored(StoredTexts)
 }
 
 /// Makes the details of messages of their first copies.
@@ -228,9 +216,15 @@ struct DetailsMaker {
   ) -> MessageDetails? {
     let plan = plans[Int(connection.plan)]
     guard isFirst || plan.fields?.remembers == true else { return nil }
+    if case .stored(let texts) = kind, !texts.has(connection.plan) { return nil }
     let fields = book.fields(frame, connection, direction, plan, bytes: bytes, body: body) ?? []
     guard isFirst else { return nil }
     switch kind {
+    case .topic: return MessageText.topic(of: fields, plan).map { MessageDetails(destination: $0) }
+    case .stored(let texts):
+      return texts.details(
+        of: fields, connection.plan, isMessage: frame.kind.pointee.role == .message,
+        plain: Self.plain(frame, plan, fields, book.secrets, body))
     case .text:
       guard frame.kind.pointee.role == .message else { return nil }
       return MessageDetails(

@@ -145,18 +145,14 @@ struct Run {
   }
 
   /// A driver of an engine that hands on each message that `choice` and `filter` let through, and the sink that does.
-  /// `costPerServer` is what is kept of each server besides, in bytes; the named field `field`
-  /// is kept with each message, before those that the filter asks for, and so is what `showing` wants.
+  /// `costPerServer` is what is kept of each server besides, in bytes; `showing` says what is kept of each message besides what the
+  /// filter asks for.
   func messages(
-    _ choice: MessageChoice, _ filter: String?, costPerServer: Int = 0, keeping field: String? = nil,
+    _ choice: MessageChoice, _ filter: String?, costPerServer: Int = 0,
     showing: ShownDetails? = nil,
     take: @escaping (MessageRecord, Exchange) -> Void
   ) throws(UsageError) -> (driver: Driver, sink: MessageSink) {
-    var selection = MessageSelection(choice, try self.filter(filter))
-    if let field {
-      let names = selection.names ?? NamedFilterFields(plans: plans, behind: FilterCompiler(plans: plans).schema)
-      selection.keep(field, of: names)
-    }
+    let selection = MessageSelection(choice, try self.filter(filter))
     let sink = MessageSink(
       plans: plans, selection: selection, isLive: isLive, owners: owners, showing: showing, take: take)
     let engine = engine(
@@ -193,12 +189,6 @@ struct Run {
         }, isOver: isOver))
     for companion in driver.companions { companion.finish(driver) }
     return errors
-  }
-
-  /// Whether a profile has a named field that may be shown.
-  func hasField(_ name: String) -> Bool {
-    let base = FilterCompiler(plans: plans).schema
-    return base.index(of: name) == nil && NamedFilterFields(plans: plans, behind: base).schema.index(of: name) != nil
   }
 
   /// A filter over messages, and what it needs besides them.

@@ -45,7 +45,7 @@ final class ListedMessages: MessageSource {
 
   func name(ofSession id: Int64) -> String? { "\(id)" }
   func ends(ofConnection id: Int64) -> (client: String, server: String)? { ("10.0.0.\(id):20000", "[fd00::1]:8080") }
-  func text(ofMessage id: Int64) -> String? { id % 5 == 0 ? "text \(id)" : nil }
+  func texts(ofMessage id: Int64) -> StoredMessageTexts { StoredMessageTexts(text: id % 5 == 0 ? "text \(id)" : nil) }
 
   /// So many messages of chance; a few numbers are left out.
   static func drawn(_ count: Int, seed: UInt64) -> ListedMessages {

@@ -42,7 +42,7 @@ import Testing
       case .types(let wanted):
         .types(
           wanted,
-          StoredTypes(types: [StoredTypeCount(id: 1, profile: "tjp", name: "data\u{1b}", role: "message", count: 2)]))
+          StoredTypes(types: [StoredTypeCount(.type(1), name: "data\u{1b}", role: "message", profile: "tjp")]))
       case .preview(let wanted): try finder.page(wanted).map { .preview($0) }
       case .ladder(let wanted): try LadderFinder(source).part(wanted).map { .ladder($0) }
       case .strip(let wanted): .strip(wanted, source.periods(wanted.times))

@@ -161,7 +161,7 @@ import Testing
   /// A message may have a row in front of it, so rows and messages are related; the relation is what it is built as.
   @Test func rowsAndMessagesBelongTogether() {
     let source = ListedMessages.drawn(400, seed: 12)
-    let items = source.messages.map { MessageItem($0, client: "", text: "", zone: .utc) }
+    let items = source.messages.map { MessageItem($0, client: "", texts: StoredMessageTexts(), zone: .utc) }
     let rows = RowTable(items)
     var pauses = 0
     var row = 0

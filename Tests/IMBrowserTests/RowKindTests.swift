@@ -15,7 +15,7 @@ import Testing
     (message.problems, message.fate, message.retries, message.latency, message.cause) = ([], .acked, 0, 20_000, nil)
     (message.type, message.role) = ("data", .message)
     change(&message)
-    return MessageItem(message, client: "10.0.0.1:20000", text: "hello", zone: .utc)
+    return MessageItem(message, client: "10.0.0.1:20000", texts: StoredMessageTexts(text: "hello"), zone: .utc)
   }
 
   /// Every kind that is registered, in one list: each message's own row, and what each row says on a wide screen.
@@ -31,7 +31,7 @@ import Testing
       var message = item.message
       message.id = Int64(i + 1)
       let text = i == 1 ? String(repeating: "long ", count: 40) : item.text
-      return MessageItem(message, client: item.client, text: text, zone: .utc)
+      return MessageItem(message, client: item.client, texts: StoredMessageTexts(text: text), zone: .utc)
     }
     let fields = [
       StoredDetail("id", "4"), StoredDetail("capture", "/tmp/night.pcap"),
@@ -70,7 +70,7 @@ import Testing
   /// Whoever paints copies the same cells that it would have made.
   @Test(arguments: [40, 80, 200]) func rowsThatWereLaidOutAreThoseThatArePainted(_ width: Int) {
     let items = ListedMessages.drawn(200, seed: 3).messages.map {
-      MessageItem($0, client: "张三😀", text: "晚上吃什么👍🏽", zone: .utc)
+      MessageItem($0, client: "张三😀", texts: StoredMessageTexts(text: "晚上吃什么👍🏽"), zone: .utc)
     }
     let rows = RowTable(items)
     let layout = RowLayout(width: width, showsClient: true)
@@ -100,7 +100,7 @@ import Testing
   /// An answer for another width is never shown.
   @Test func rowsOfAnotherWidthAreDropped() throws {
     let rows = RowTable(
-      ListedMessages.drawn(100, seed: 4).messages.map { MessageItem($0, client: "", text: "", zone: .utc) })
+      ListedMessages.drawn(100, seed: 4).messages.map { MessageItem($0, client: "", texts: StoredMessageTexts(), zone: .utc) })
     var book = RowBook()
     book.use(RowLayout(width: 80, showsClient: true), version: 1)
     let found = book.nextRequest(rows, seen: 0..<10)

@@ -12,7 +12,7 @@ import Testing
   @Test func everyChangeIsAsIfMadeAnew() {
     var random = SeededRandom(21)
     let source = ListedMessages.drawn(4_000, seed: 22).messages.map {
-      MessageItem($0, client: "", text: "", zone: .utc)
+      MessageItem($0, client: "", texts: StoredMessageTexts(), zone: .utc)
     }
     var items: [MessageItem] = []
     var unfolded: [Int64: [StoredDetail]] = [:]

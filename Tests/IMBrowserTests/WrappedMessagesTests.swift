@@ -25,7 +25,7 @@ import Testing
       items = ListedMessages.drawn(count, seed: seed).messages.map { message in
         let count = random.once(in: 3) ? 0 : Int(random.next() % (random.once(in: 8) ? 150 : 30))
         let text = (0..<count).map { _ in random.one(of: WrappedMessagesTests.words) }.joined(separator: " ")
-        return MessageItem(message, client: "", text: text, zone: .utc)
+        return MessageItem(message, client: "", texts: StoredMessageTexts(text: text), zone: .utc)
       }
       window.resize(height)
       window.use(layout)

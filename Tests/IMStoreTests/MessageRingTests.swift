@@ -31,7 +31,7 @@ import Testing
       let first = FirstCopy(
         Frame(kind: MessageRingTests.kind), MessageRingTests.info, .clientToServer, MessageRingTests.plan, capture: 0,
         place: nil)
-      ring.begin(first, exchange(number, .pending), flags: 0, unknownType: nil, fields: [])
+      ring.begin(first, exchange(number, .pending), flags: 0, unknownType: nil, texts: nil)
     }
 
     mutating func decide(_ number: UInt32, _ fate: Fate = .acked) {

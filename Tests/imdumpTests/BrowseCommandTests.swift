@@ -146,16 +146,31 @@ import Testing
     ], [true, false])
   func typesAreThoseOfMessagesByType(_ sample: String, _ isStore: Bool) throws {
     let store = try Store(sample)
+    let found = try StoreReader(store.path).types()
+    #expect(found.topics.isEmpty)
+    try check(found.types, "type", store, isStore: isStore, sample)
+  }
+
+  /// The list of topics has the counts and percentiles of `imdump messages --by topic`.
+  @Test(arguments: ["mqtt-mosquitto.pcap", "mqtt5-mosquitto.pcap", "mqtt-websocket.pcap", "phoenix-room.pcap"], [true, false])
+  func topicsAreThoseOfMessagesByTopic(_ sample: String, _ isStore: Bool) throws {
+    let store = try Store(sample, ["--payload"])
+    try check(try StoreReader(store.path).types().topics, "topic", store, isStore: isStore, sample)
+  }
+
+  private func check(
+    _ types: [StoredTypeCount], _ grouping: String, _ store: Store, isStore: Bool, _ sample: String
+  ) throws {
     let reader = try StoreReader(store.path)
-    let types = try reader.types().types
     var browser = Self.browser(store, isStore: isStore, sample)
     browser.screen = .types
+    browser.types.rows.replace(types)
     let line = browser.equivalentCommand
     let printed = try Self.run(line, ["-q"])
     #expect(printed.count == types.count && !types.isEmpty, "\(line)")
     for type in types {
       let row = try #require(
-        printed.first { [type.name, "\(type.profile) \(type.name)"].contains($0["type"] as? String ?? "") })
+        printed.first { [type.name, "\(type.profile) \(type.name)"].contains($0[grouping] as? String ?? "") })
       func number(_ name: String) -> Int64? { (row[name] as? NSNumber)?.int64Value }
       #expect(number("messages") == type.messages && number("lost") == type.lost, "\(type.name)")
       #expect(number("rejected") == type.rejected && number("retries") == type.retries, "\(type.name)")
@@ -169,15 +184,15 @@ import Testing
       #expect(trip("server_to_client", "p50") == type.roundTrip50ToClient, "\(type.name)")
       #expect(trip("server_to_client", "p95") == type.roundTrip95ToClient, "\(type.name)")
       // Enter lists as many messages as the row counts.
-      let page = PageChoice(type: type.id)
+      let page = try #require(browser.page(of: type))
       #expect(try reader.messages(after: 0, page, count: 1_000).count == Int(type.count))
     }
   }
 
-  /// Messages of a connection and of a type.
+  /// Messages of a connection, of a type and of a topic.
   @Test(arguments: ["tjp-weak-network.pcap", "mqtt5-mosquitto.pcap"], [true, false])
   func messagesOfAConnectionAndOfAType(_ sample: String, _ isStore: Bool) throws {
-    let store = try Store(sample)
+    let store = try Store(sample, ["--payload"])
     let reader = try StoreReader(store.path)
     func check(_ page: PageChoice, _ browser: Browser) throws {
       let line = browser.equivalentCommand
@@ -194,11 +209,13 @@ import Testing
       browser.messages.open(PageRequest.Choice(page))
       try check(page, browser)
     }
-    for row in try reader.types().types {
+    let types = try reader.types()
+    #expect(types.topics.isEmpty == sample.hasPrefix("tjp"))
+    for row in types.types + types.topics {
       var browser = Self.browser(store, isStore: isStore, sample)
       browser.screen = .messages
       browser.type = row
-      let page = PageChoice(type: row.id)
+      let page = try #require(browser.page(of: row))
       browser.messages.open(PageRequest.Choice(page))
       try check(page, browser)
     }

@@ -10,23 +10,23 @@ import Testing
 @Suite struct HostileStoreTests {
   /// What was changed in a store, by SQL, and what is said of it.
   private static let changes = [
-    ("CREATE VIEW extra AS SELECT 1", "has the view 'extra', which no store of format 8 has"),
-    ("CREATE TABLE extra (id)", "has the table 'extra', which no store of format 8 has"),
-    ("CREATE INDEX extra ON message (id)", "has the index 'extra', which no store of format 8 has"),
+    ("CREATE VIEW extra AS SELECT 1", "has the view 'extra', which no store of format 9 has"),
+    ("CREATE TABLE extra (id)", "has the table 'extra', which no store of format 9 has"),
+    ("CREATE INDEX extra ON message (id)", "has the index 'extra', which no store of format 9 has"),
     (
       "CREATE TRIGGER extra AFTER INSERT ON name_cache BEGIN DELETE FROM message; END",
-      "has the trigger 'extra', which no store of format 8 has"
+      "has the trigger 'extra', which no store of format 9 has"
     ),
     (
       "DROP VIEW messages; CREATE VIEW messages AS SELECT randomblob(1 << 30) AS type",
-      "its view 'messages' is not that of a store of format 8"
+      "its view 'messages' is not that of a store of format 9"
     ),
     ("DROP TABLE capture; CREATE TABLE capture (id, path, byte_count, more)", "its table 'capture' is not that"),
     ("DROP INDEX session_name; CREATE INDEX session_name ON session (profile)", "its index 'session_name' is not that"),
-    ("DROP TABLE checksum", "lacks the table 'checksum' of a store of format 8"),
-    ("DROP VIEW problems", "lacks the view 'problems' of a store of format 8"),
-    ("CREATE TABLE \"e\u{1b}[2J\" (id)", "has the table 'e\\x1b[2J', which no store of format 8 has"),
-    ("ANALYZE", "has the table 'sqlite_stat1', which no store of format 8 has"),
+    ("DROP TABLE checksum", "lacks the table 'checksum' of a store of format 9"),
+    ("DROP VIEW problems", "lacks the view 'problems' of a store of format 9"),
+    ("CREATE TABLE \"e\u{1b}[2J\" (id)", "has the table 'e\\x1b[2J', which no store of format 9 has"),
+    ("ANALYZE", "has the table 'sqlite_stat1', which no store of format 9 has"),
   ]
 
   @Test(arguments: changes)

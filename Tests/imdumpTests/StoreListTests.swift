@@ -36,10 +36,12 @@ import Testing
     #expect(counts.sorted() == wanted.sorted())
     #expect(try reader.captures().count == 1)
     #expect(try reader.session(999_999) == nil && reader.ends(ofConnection: 999_999) == nil)
-    #expect(try reader.text(ofMessage: 999_999) == nil && reader.details(ofMessage: 999_999).isEmpty)
-    for row in try store.rows("SELECT id, text, fate, client, conn FROM messages ORDER BY id LIMIT 20") {
+    #expect(try reader.texts(ofMessage: 999_999) == StoredMessageTexts() && reader.details(ofMessage: 999_999).isEmpty)
+    for row in try store.rows("SELECT id, topic, text, other_text, fate, client, conn FROM messages ORDER BY id LIMIT 20") {
       let id = Int64(try #require(row["id"] as? Int))
-      #expect(try reader.text(ofMessage: id) == row["text"] as? String)
+      let texts = StoredMessageTexts(
+        topic: row["topic"] as? String, text: row["text"] as? String, other: row["other_text"] as? String)
+      #expect(try reader.texts(ofMessage: id) == texts)
       let details = Dictionary(uniqueKeysWithValues: try reader.details(ofMessage: id).map { ($0.name, $0.value) })
       #expect(details["fate"] == row["fate"] as? String && details["text"] == row["text"] as? String)
       #expect(

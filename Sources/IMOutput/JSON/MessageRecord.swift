@@ -187,13 +187,13 @@ package final class MessageRecord {
   package struct Facts {
     /// The property of the same name.
     package let first: FirstCopy, status: StatusCode?, sessionName: String?, flags: UInt32
-    /// Whether it has fields.
-    package let hasFields: Bool
+    /// Whether it has details.
+    package let hasDetails: Bool
   }
 
   /// What most rows of a store take of it.
   package var facts: Facts {
-    Facts(first: first, status: status, sessionName: sessionName, flags: flags, hasFields: !fields.isEmpty)
+    Facts(first: first, status: status, sessionName: sessionName, flags: flags, hasDetails: details != nil)
   }
 
   // Of the lists, for other rooms, into which the compiler does not see from there.

@@ -72,6 +72,7 @@ private struct Answering {
         let rows = try reader.sessions()
         var totals = SessionTotals(rows)
         totals.connections = try reader.connectionTotals()
+        totals.hasTopics = try reader.hasTopics()
         sessions = (wanted.commit, rows, totals)
       }
       guard let sessions, let rows = wanted.order.arrange(sessions.rows, isStale: { desk.isStale }) else { return nil }

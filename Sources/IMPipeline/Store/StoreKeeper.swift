@@ -77,14 +77,14 @@ final class StoreKeeper: RunFeature {
   }
 
   func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? {
-    let search = SearchFields(run.plans, includesPayload: choices.keepsPayload)
+    let texts = StoredTexts(run.plans, includesPayload: choices.keepsPayload)
     guard isLive else {
-      let sink = StoreSink(plans: run.plans, search: search, feed)
+      let sink = StoreSink(plans: run.plans, texts: texts, feed)
       fileSink = sink
       return other.map { PairSink(sink, $0) } ?? sink
     }
     let sink = MessageSink(
-      plans: run.plans, selection: MessageSelection(MessageChoice(), Run.MessageFilter()), search: search,
+      plans: run.plans, selection: MessageSelection(MessageChoice(), Run.MessageFilter()), stored: texts,
       take: { [unowned self] record, exchange in takeFinal(record, exchange) })
     sink.hear = { [feed] issue, connection in
       feed.batch.add(issue, connection)

@@ -14,7 +14,7 @@ final class StoreSink: EngineSink {
   static let costPerMessage = 16
 
   private let plans: [ProtocolPlan]
-  private let search: SearchFields
+  private let details: DetailsMaker
   private let feed: StoreFeed
   @exclusivity(unchecked) private var ring = MessageRing()
   /// Which of the run's captures is read, from 0.
@@ -30,10 +30,10 @@ final class StoreSink: EngineSink {
   /// Whether there are marks.
   @exclusivity(unchecked) private var isNearGap = false
 
-  /// Hands messages of `plans` to `feed`, with the texts of fields that `search` wants.
-  init(plans: [ProtocolPlan], search: SearchFields, _ feed: StoreFeed) {
+  /// Hands messages of `plans` to `feed`, with the texts that `texts` keeps.
+  init(plans: [ProtocolPlan], texts: StoredTexts, _ feed: StoreFeed) {
     self.plans = plans
-    self.search = search
+    details = DetailsMaker(.stored(texts), plans)
     self.feed = feed
   }
 
@@ -46,11 +46,11 @@ final class StoreSink: EngineSink {
   ) {
     let isAfterGap = isNearGap && takeMark(frame, connection, direction)
     let isFirst = note.copy == 1 && !note.isAck
-    let fields =
-      search.has(Int(connection.plan)) ? fields(frame, connection, direction, bytes, body, isFirst: isFirst) : []
+    let texts = details.details(
+      frame, connection, direction, bytes, body, tlvs, owner: nil, book: &book, isFirst: isFirst)
     if note.exchange != .max {
       if isFirst {
-        begin(frame, note, connection, direction, bytes, isAfterGap: isAfterGap, fields)
+        begin(frame, note, connection, direction, bytes, isAfterGap: isAfterGap, texts)
       } else if note.isAck {
         ring.add(note.exchange, TimedFrame(answerAt: frame.timestamp.microseconds))
       } else {
@@ -65,7 +65,7 @@ final class StoreSink: EngineSink {
   @inline(__always)
   private func begin(
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, _ bytes: RawSpan,
-    isAfterGap: Bool, _ fields: [NamedField]
+    isAfterGap: Bool, _ texts: MessageDetails?
   ) {
     while ring.isNextDue(before: note.exchange) { moveNext() }
     let place = places.place(of: frame, in: bytes)
@@ -75,7 +75,7 @@ final class StoreSink: EngineSink {
     let exchange = Exchange(begun: frame, note, connection: connection.serial, plan: connection.plan, direction)
     ring.begin(
       first, exchange, flags: FrameFlagNames.mask(frame, note) | (isAfterGap ? FrameFlagNames.afterGap : 0),
-      unknownType: frame.kind.pointee.index >= FrameKind.unknownIndex ? "type_\(frame.type)" : nil, fields: fields)
+      unknownType: frame.kind.pointee.index >= FrameKind.unknownIndex ? "type_\(frame.type)" : nil, texts: texts)
   }
 
   private func moveNext() {
@@ -108,18 +108,6 @@ final class StoreSink: EngineSink {
     while !ring.isEmpty { moveNext() }
     guard ring.leftOut > 0 else { return }
     logError("there was no room for the texts of \(count(ring.leftOut, "message")): they are not searched")
-  }
-
-  /// What is searched of a frame's named fields: of first copies. Others are read only where one tells what the next ones mean.
-  @inline(never)
-  private func fields(
-    _ frame: Frame, _ connection: ConnectionInfo, _ direction: Direction, _ bytes: RawSpan, _ body: RawSpan,
-    isFirst: Bool
-  ) -> [NamedField] {
-    let plan = Int(connection.plan)
-    guard isFirst || plans[plan].fields?.remembers == true else { return [] }
-    let fields = book.fields(frame, connection, direction, plans[plan], bytes: bytes, body: body)
-    return isFirst ? search.kept(of: fields ?? [], plan) : []
   }
 
   func named(_ session: UInt32, _ name: String) { ring.named(session, name, in: &feed.batch) }

@@ -54,7 +54,7 @@ package final class StoreQuery {
   package func search(_ text: String) throws(StoreError) -> StoreRows {
     var statement = try database.prepare(
       """
-      SELECT m.id, m.time, m.conn, m.dir, m.type, m.seq, m.session, m.fate, m.text
+      SELECT m.id, m.time, m.conn, m.dir, m.type, m.seq, m.session, m.fate, m.topic, m.text, m.other_text
       FROM message_search AS found JOIN messages AS m ON m.id = found.rowid
       WHERE message_search MATCH imdump_search(?1) ORDER BY found.rowid
       """, "search")

@@ -88,7 +88,7 @@ extension StoreReader {
       "read a ladder")
     statement.bind(1, id)
     statement.bind(2, Int64(min(max(count, 0), Self.maximumPage)))
-    for (i, value) in choice.parameters.enumerated() { statement.bind(Int32(3 + i), value) }
+    choice.bind(to: &statement)
     var messages: [StoredLadderMessage] = []
     while try statement.step() {
       let row = statement.row

@@ -33,9 +33,11 @@ extension StoreReader {
     try withStatement("SELECT profile FROM connection WHERE id = ?1", id) { $0.text(0) } ?? nil
   }
 
-  /// The text of a message, up to 1 KiB; `nil` where none is kept.
-  package func text(ofMessage id: Int64) throws(StoreError) -> String? {
-    try withStatement("SELECT text FROM message_text WHERE id = ?1", id) { $0.text(0) } ?? nil
+  /// The texts of a message, each up to 1 KiB.
+  package func texts(ofMessage id: Int64) throws(StoreError) -> StoredMessageTexts {
+    try withStatement("SELECT \(SearchText.columns) FROM message_text WHERE id = ?1", id) {
+      StoredMessageTexts(topic: $0.text(0), text: $0.text(1), other: $0.text(2))
+    } ?? StoredMessageTexts()
   }
 
   /// What the view `messages` says of a message, name by name, without what is not known.

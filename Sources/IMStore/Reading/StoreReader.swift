@@ -115,7 +115,7 @@ package final class StoreReader {
     defer { prepared.statement.reset() }
     prepared.statement.bind(1, id)
     prepared.statement.bind(2, Int64(min(max(count, 0), Self.maximumPage)))
-    for (i, value) in choice.parameters.enumerated() { prepared.statement.bind(Int32(3 + i), value) }
+    choice.bind(to: &prepared.statement)
     var messages: [StoredMessage] = []
     while try prepared.statement.step() {
       let row = prepared.statement.row

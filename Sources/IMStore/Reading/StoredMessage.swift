@@ -53,6 +53,21 @@ package struct StoredMessage: Equatable, Sendable {
 
 }
 
+/// The texts of a message that a store has; `nil` for those that it has not.
+package struct StoredMessageTexts: Equatable, Sendable {
+  /// The topic.
+  package var topic: String?
+  /// What the message says.
+  package var text: String?
+  /// The texts of its other named fields.
+  package var other: String?
+
+  /// Texts; none by default.
+  package init(topic: String? = nil, text: String? = nil, other: String? = nil) {
+    (self.topic, self.text, self.other) = (topic, text, other)
+  }
+}
+
 /// A type of messages, as a store has it.
 struct StoredType {
   let name: String

@@ -2,15 +2,25 @@ import IMEngine
 import IMMetrics
 package import IMWire
 
-/// A type of frames as a store has it, and what became of them: what `imdump messages --by type` counts.
+/// A type of frames or a topic as a store has it, and what became of its messages: what `imdump messages --by type` and `--by topic` count.
 package struct StoredTypeCount: Equatable, Sendable {
-  /// Its number in the store.
-  package var id: Int64
-  /// The profile that names it.
-  package var profile: String
+  /// What it is.
+  package enum Key: Hashable, Sendable {
+    /// A type, by its number in the store.
+    case type(Int64)
+    /// A topic.
+    case topic(String)
+    /// Topics beyond the limit, together.
+    case furtherTopics
+  }
+
+  /// What it is.
+  package var key: Key
+  /// The profile that names it; empty for a topic.
+  package var profile = ""
   /// Its name.
   package var name: String
-  /// What it is for.
+  /// What a type is for; `topic` for a topic.
   package var role: String
   /// Rows of the store that have it: messages, heartbeats, and other frames that ask for an answer.
   package var count: Int64 = 0
@@ -28,18 +38,28 @@ package struct StoredTypeCount: Equatable, Sendable {
   package var roundTrip50ToServer: Int64?, roundTrip95ToServer: Int64?
   /// The same of the server's messages.
   package var roundTrip50ToClient: Int64?, roundTrip95ToClient: Int64?
+
+  /// A type or a topic without messages.
+  package init(_ key: Key, name: String, role: String, profile: String = "") {
+    (self.key, self.name, self.role, self.profile) = (key, name, role, profile)
+  }
 }
 
-/// What a store has by type, those that lost most first.
+/// What a store has by type and by topic, those that lost most first.
 package struct StoredTypes: Equatable, Sendable {
   /// The types that occur.
   package var types: [StoredTypeCount] = []
+  /// The topics that occur, as far as the store has them.
+  package var topics: [StoredTypeCount] = []
   /// The median of the round trips of everything but heartbeats, by the direction of the message, in microseconds; `nil` without one.
   package var roundTrip50ToServer: Int64?, roundTrip50ToClient: Int64?
 
-  /// Types with these medians.
-  package init(types: [StoredTypeCount] = [], roundTrip50ToServer: Int64? = nil, roundTrip50ToClient: Int64? = nil) {
-    self.types = types
+  /// Types and topics with these medians.
+  package init(
+    types: [StoredTypeCount] = [], topics: [StoredTypeCount] = [], roundTrip50ToServer: Int64? = nil,
+    roundTrip50ToClient: Int64? = nil
+  ) {
+    (self.types, self.topics) = (types, topics)
     (self.roundTrip50ToServer, self.roundTrip50ToClient) = (roundTrip50ToServer, roundTrip50ToClient)
   }
 }
@@ -48,19 +68,75 @@ extension StoreReader {
   /// Types that are counted, at most: what a store says may be anything.
   private static let typeLimit = 4_096
 
-  /// A type while it is being counted.
+  /// Topics that are counted one by one, at most: the others are counted together.
+  private static let topicLimit = 1_000
+
+  /// A type or a topic while it is being counted.
   private struct Counting {
     var row: StoredTypeCount
-    let role: FrameRole?
     var trips = RTTByDirection()
+
+    /// Counts a message of a type with this role.
+    mutating func count(_ message: CountedRow, role: FrameRole?) {
+      let isLost = message.fate == .unanswered || message.fate == .damaged
+      row.count &+= 1
+      switch role {
+      case .message:
+        if message.fate == .unacknowledged { row.oneWay &+= 1 } else { row.messages &+= 1 }
+        row.retries &+= message.retries
+        if isLost { row.lost &+= 1 }
+        if message.fate == .rejected { row.rejected &+= 1 }
+      case .heartbeat: if isLost { row.lostHeartbeats &+= 1 }
+      case .acknowledgment, .control, .receipt, .other, nil: break
+      }
+      if role != .heartbeat, let time = message.roundTrip { trips.record(microseconds: time, message.direction) }
+    }
+
+    /// What was counted.
+    var finished: StoredTypeCount {
+      var row = row
+      let (toServer, toClient) = (trips[.clientToServer], trips[.serverToClient])
+      (row.roundTrip50ToServer, row.roundTrip95ToServer) = (toServer.percentile(50), toServer.percentile(95))
+      (row.roundTrip50ToClient, row.roundTrip95ToClient) = (toClient.percentile(50), toClient.percentile(95))
+      return row
+    }
   }
 
-  /// What the store has by type, of a time or of all: it reads every message.
+  /// What is counted of a message.
+  private struct CountedRow {
+    let direction: Direction
+    let fate: Fate?
+    let retries: Int64
+    /// By Karn's rule, as `CountedMessage` has it.
+    let roundTrip: Int64?
+
+    /// The columns in the order in which `init` reads them.
+    static let columns = "direction, fate, retries, rtt_us"
+
+    /// The message of a row that has `columns` from `column` on.
+    init(_ row: Row, from column: Int32) {
+      direction = row.number(column) == 0 ? .clientToServer : .serverToClient
+      fate = Fate(rawValue: UInt8(clamping: row.number(column + 1) ?? -1))
+      retries = row.counted(column + 2) ?? 0
+      let time = row.microseconds(column + 3)
+      roundTrip = time.flatMap { [retries, fate] in $0 >= 0 && (retries == 0 || fate == .acked) ? $0 : nil }
+    }
+  }
+
+  /// Whether the store has topics: its first texts say so.
+  package func hasTopics() throws(StoreError) -> Bool {
+    try database.number(
+      "SELECT EXISTS (SELECT 1 FROM (SELECT topic FROM message_text LIMIT 1000) WHERE topic IS NOT NULL)", "look for topics") == 1
+  }
+
+  /// What the store has by type and by topic, of a time or of all: it reads every message.
   package func types(_ times: Range<Timestamp>? = nil) throws(StoreError) -> StoredTypes {
-    var counting = try knownTypes()
+    let known = try knownTypes()
+    var (types, topics): ([Int64: Counting], [StoredTypeCount.Key: Counting]) = ([:], [:])
     var trips = (toServer: RTTRecorder(), toClient: RTTRecorder())
+    let topic = try hasTopics() ? "(SELECT topic FROM message_text WHERE message_text.id = message.id)" : "NULL"
     var statement = try database.prepare(
-      "SELECT type, direction, fate, retries, rtt_us FROM message"
+      "SELECT type, \(topic), \(CountedRow.columns) FROM message"
         + (times == nil ? "" : " WHERE time_us >= ?1 AND time_us < ?2"), "count types")
     if let times {
       statement.bind(1, times.lowerBound.microseconds)
@@ -68,61 +144,42 @@ extension StoreReader {
     }
     while try statement.step() {
       let row = statement.row
-      guard let place = counting.index(forKey: row.number(0) ?? 0) else { continue }
-      let direction = row.number(1) == 0 ? Direction.clientToServer : .serverToClient
-      let fate = Fate(rawValue: UInt8(clamping: row.number(2) ?? -1))
-      let retries = row.counted(3) ?? 0
-      Self.count(&counting.values[place], fate, retries)
-      // By Karn's rule, as `CountedMessage` has it.
-      guard let roundTrip = row.microseconds(4), roundTrip >= 0, retries == 0 || fate == .acked,
-        counting.values[place].role != .heartbeat
-      else { continue }
-      counting.values[place].trips.record(microseconds: roundTrip, direction)
-      if direction == .clientToServer {
-        trips.toServer.record(microseconds: roundTrip)
+      guard let type = row.number(0), let (empty, role) = known[type] else { continue }
+      let message = CountedRow(row, from: 2)
+      types[type, default: Counting(row: empty)].count(message, role: role)
+      if let name = row.text(1) { Self.count(message, role, topic: name, in: &topics) }
+      guard role != .heartbeat, let time = message.roundTrip else { continue }
+      if message.direction == .clientToServer {
+        trips.toServer.record(microseconds: time)
       } else {
-        trips.toClient.record(microseconds: roundTrip)
+        trips.toClient.record(microseconds: time)
       }
     }
     return StoredTypes(
-      types: counting.values.filter { $0.row.count > 0 }.map(Self.finished).sorted(by: Self.isWorse),
+      types: types.values.map(\.finished).sorted(by: Self.isWorse),
+      topics: topics.values.map(\.finished).sorted(by: Self.isWorse),
       roundTrip50ToServer: trips.toServer.percentile(50), roundTrip50ToClient: trips.toClient.percentile(50))
   }
 
-  private func knownTypes() throws(StoreError) -> [Int64: Counting] {
+  private static func count(
+    _ message: CountedRow, _ role: FrameRole?, topic name: String, in topics: inout [StoredTypeCount.Key: Counting]
+  ) {
+    var key = StoredTypeCount.Key.topic(name), shown = name
+    if topics[key] == nil, topics.count >= topicLimit { (key, shown) = (.furtherTopics, "further topics") }
+    topics[key, default: Counting(row: StoredTypeCount(key, name: shown, role: "topic"))].count(message, role: role)
+  }
+
+  private func knownTypes() throws(StoreError) -> [Int64: (StoredTypeCount, FrameRole?)] {
     var statement = try database.prepare(
       "SELECT id, profile, name, role FROM type LIMIT \(Self.typeLimit)", "read names")
-    var types: [Int64: Counting] = [:]
+    var types: [Int64: (StoredTypeCount, FrameRole?)] = [:]
     while try statement.step() {
       let row = statement.row
-      let role = row.text(3) ?? ""
-      let type = StoredTypeCount(
-        id: row.number(0) ?? 0, profile: row.text(1) ?? "", name: row.text(2) ?? "", role: role)
-      types[type.id] = Counting(row: type, role: FrameRole.allCases.first { $0.name == role })
+      let id = row.number(0) ?? 0, role = row.text(3) ?? ""
+      let type = StoredTypeCount(.type(id), name: row.text(2) ?? "", role: role, profile: row.text(1) ?? "")
+      types[id] = (type, FrameRole.allCases.first { $0.name == role })
     }
     return types
-  }
-
-  private static func count(_ type: inout Counting, _ fate: Fate?, _ retries: Int64) {
-    let isLost = fate == .unanswered || fate == .damaged
-    type.row.count &+= 1
-    switch type.role {
-    case .message:
-      if fate == .unacknowledged { type.row.oneWay &+= 1 } else { type.row.messages &+= 1 }
-      type.row.retries &+= retries
-      if isLost { type.row.lost &+= 1 }
-      if fate == .rejected { type.row.rejected &+= 1 }
-    case .heartbeat: if isLost { type.row.lostHeartbeats &+= 1 }
-    case .acknowledgment, .control, .receipt, .other, nil: break
-    }
-  }
-
-  private static func finished(_ type: Counting) -> StoredTypeCount {
-    var row = type.row
-    let (toServer, toClient) = (type.trips[.clientToServer], type.trips[.serverToClient])
-    (row.roundTrip50ToServer, row.roundTrip95ToServer) = (toServer.percentile(50), toServer.percentile(95))
-    (row.roundTrip50ToClient, row.roundTrip95ToClient) = (toClient.percentile(50), toClient.percentile(95))
-    return row
   }
 
   private static func isWorse(_ one: StoredTypeCount, _ other: StoredTypeCount) -> Bool {
@@ -130,6 +187,20 @@ extension StoreReader {
     let others = (other.lost, other.rejected, other.retries, other.lostHeartbeats)
     if mine != others { return mine > others }
     let (sent, sentByOther) = ((one.messages, one.oneWay), (other.messages, other.oneWay))
-    return sent != sentByOther ? sent > sentByOther : (other.count, one.id) < (one.count, other.id)
+    if sent != sentByOther { return sent > sentByOther }
+    return one.count != other.count ? one.count > other.count : one.key.isBefore(other.key)
+  }
+}
+
+extension StoredTypeCount.Key {
+  /// Types in the order of their numbers, then topics by name.
+  fileprivate func isBefore(_ other: Self) -> Bool {
+    switch (self, other) {
+    case (.type(let one), .type(let other)): one < other
+    case (.type, _): true
+    case (.topic(let one), .topic(let other)): one < other
+    case (.topic, .furtherTopics): true
+    default: false
+    }
   }
 }

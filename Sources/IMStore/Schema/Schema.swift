@@ -42,7 +42,7 @@ enum Schema {
     CREATE TABLE receipt (
       message INTEGER NOT NULL, level INTEGER NOT NULL, after_us INTEGER NOT NULL, PRIMARY KEY (message, level)
     ) WITHOUT ROWID;
-    CREATE TABLE message_text (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+    CREATE TABLE message_text (id INTEGER PRIMARY KEY, topic TEXT, text TEXT, other_text TEXT);
     CREATE VIRTUAL TABLE message_search USING fts5(text, content = '', columnsize = 0);
     CREATE TABLE problem (
       id INTEGER PRIMARY KEY, time_us INTEGER NOT NULL, kind INTEGER NOT NULL, cause INTEGER,
@@ -70,7 +70,8 @@ enum Schema {
       CASE WHEN \(CountedMessage.karn("m.")) THEN m.rtt_us END AS rtt_karn_us,
       \(receipt(.delivered, of: "m.id")) AS delivered_us, \(receipt(.read, of: "m.id")) AS read_us, (m.problems & 16) <> 0 AS late,
       x.name AS crc, m.compression AS comp, m.flags, m.problems,
-      capture.path AS capture, m.packet, m.stream_offset, m.byte_offset, m.byte_count, text.text
+      capture.path AS capture, m.packet, m.stream_offset, m.byte_offset, m.byte_count,
+      text.topic, text.text, text.other_text
     FROM message AS m
       LEFT JOIN connection AS c ON c.id = m.connection LEFT JOIN session AS s ON s.id = m.session
       LEFT JOIN type AS t ON t.id = m.type LEFT JOIN fate AS f ON f.id = m.fate

@@ -108,7 +108,7 @@ package struct MessageRing: ~Copyable {
     if message.begun.name == nil, !names.isEmpty, !message.begun.first.sessionIsNumber {
       message.begun.name = names[message.exchange.session]
     }
-    if let extras = message.begun.extras { textBytes -= extras.byteCount }
+    if let texts = message.begun.extras?.texts { textBytes -= texts.byteCount }
     // Its fate may be told before the frame that decided it: the row tells of the answer then, by the round trip.
     if message.begun.firstAnswer == BegunMessage.none, let latency = message.exchange.latency {
       later[message.exchange.id, default: MessageChange.Later()].awaited =
@@ -120,9 +120,9 @@ package struct MessageRing: ~Copyable {
   // MARK: What is told
 
   /// A message has begun, whose number is the next one; `isNextDue` has said no. `unknownType` is the name of a type that the profile
-  /// does not know, and `fields` are those whose texts are searched.
+  /// does not know, and `texts` are those that are stored with it.
   package mutating func begin(
-    _ first: FirstCopy, _ exchange: Exchange, flags: UInt32, unknownType: String?, fields: [NamedField]
+    _ first: FirstCopy, _ exchange: Exchange, flags: UInt32, unknownType: String?, texts: MessageDetails?
   ) {
     let number = exchange.id
     guard number >= end else { return }
@@ -131,7 +131,7 @@ package struct MessageRing: ~Copyable {
     end = number &+ 1
     var message = OpenMessage(begun: BegunMessage(first, flags: flags), exchange: exchange)
     if !first.sessionIsNumber { noteName(of: &message) }
-    if unknownType != nil || !fields.isEmpty { add(unknownType, fields, to: &message) }
+    if unknownType != nil || texts != nil { add(unknownType, texts, to: &message) }
     (places + place(number)).initialize(to: message)
     states[place(number)] = .open
     count += 1
@@ -143,14 +143,13 @@ package struct MessageRing: ~Copyable {
   }
 
   @inline(never)
-  private mutating func add(_ unknownType: String?, _ fields: [NamedField], to message: inout OpenMessage) {
+  private mutating func add(_ unknownType: String?, _ texts: MessageDetails?, to message: inout OpenMessage) {
     let extras = message.begun.madeExtras()
     extras.unknownType = unknownType
-    let byteCount = fields.reduce(0) { $0 + $1.byteCount }
-    guard textBytes + byteCount <= Self.mostTextBytes else { return leftOut += 1 }
-    extras.fields = fields
-    extras.byteCount = byteCount
-    textBytes += byteCount
+    guard let texts else { return }
+    guard textBytes + texts.byteCount <= Self.mostTextBytes else { return leftOut += 1 }
+    extras.texts = texts
+    textBytes += texts.byteCount
   }
 
   /// A further copy of a message came at `time`, or an answer to it.

@@ -19,7 +19,7 @@ struct MessageRows: ~Copyable {
   init(_ database: Connection) throws(StoreError) {
     let add = try database.prepare(Self.insert(rows: 1), "write messages")
     let addTogether = try database.prepare(Self.insert(rows: Self.together), "write messages")
-    let addText = try database.prepare("INSERT INTO message_text VALUES (?1, ?2)", "write texts")
+    let addText = try database.prepare("INSERT INTO message_text VALUES (?1, ?2, ?3, ?4)", "write texts")
     let addSearch = try database.prepare("INSERT INTO message_search (rowid, text) VALUES (?1, ?2)", "write texts")
     self.add = add
     self.addTogether = addTogether
@@ -56,7 +56,7 @@ struct MessageRows: ~Copyable {
       Self.bind(message, found, to: &add, behind: 0)
       try add.run()
     }
-    if let fields = message.details?.fields, !fields.isEmpty { try writeText(fields, message.id) }
+    if let texts = message.details?.texts { try write(texts, message.id) }
   }
 
   @inline(__always)
@@ -97,20 +97,14 @@ struct MessageRows: ~Copyable {
     add.keep(place + 26, text: message.details?.answers)
   }
 
-  private mutating func writeText(_ fields: [NamedField], _ id: Int64) throws(StoreError) {
-    var text = ""
-    for field in fields {
-      guard case .text(let part) = field.value, !part.isEmpty else { continue }
-      text += text.isEmpty ? part : " " + part
-      if text.utf8.count >= SearchText.maximumText { break }
-    }
-    guard !text.isEmpty else { return }
-    text = JSONLines.cut(text)
+  private mutating func write(_ texts: MessageDetails, _ id: Int64) throws(StoreError) {
     addText.bind(1, id)
-    addText.bind(2, text)
+    addText.bind(2, texts.destination)
+    addText.bind(3, texts.text)
+    addText.bind(4, texts.otherText)
     try addText.run()
     addSearch.bind(1, id)
-    addSearch.bind(2, SearchText.indexed(text))
+    addSearch.bind(2, SearchText.indexed([texts.destination, texts.text, texts.otherText]))
     try addSearch.run()
   }
 }

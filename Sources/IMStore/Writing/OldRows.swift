@@ -32,7 +32,7 @@ struct OldRows: ~Copyable {
     let attempt = "remove old messages"
     let cutoff = try database.prepare(
       "SELECT max(id), count(*) FROM (SELECT id FROM message ORDER BY id LIMIT ?1)", attempt)
-    let texts = try database.prepare("SELECT id, text FROM message_text WHERE id <= ?1", attempt)
+    let texts = try database.prepare("SELECT id, \(SearchText.columns) FROM message_text WHERE id <= ?1", attempt)
     let forget = try database.prepare(
       "INSERT INTO message_search (message_search, rowid, text) VALUES ('delete', ?1, ?2)", attempt)
     let sweep = try database.prepare(
@@ -132,13 +132,13 @@ struct OldRows: ~Copyable {
     let newest = try database.number("SELECT max(id) FROM message", "remove old messages") ?? last
     guard last < newest else { return 0 }
     // The index of texts has no texts of its own: it forgets what it is told.
-    var words: [(Int64, String)] = []
+    var indexed: [(Int64, String)] = []
     texts.bind(1, last)
-    while try texts.step() { words.append((texts.row.number(0) ?? 0, texts.row.text(1) ?? "")) }
+    while try texts.step() { indexed.append((texts.row.number(0) ?? 0, SearchText.indexed(texts.row, from: 1))) }
     texts.reset()
-    for (id, text) in words {
+    for (id, text) in indexed {
       forget.bind(1, id)
-      forget.bind(2, SearchText.indexed(text))
+      forget.bind(2, text)
       try forget.run()
     }
     let time = try database.number("SELECT time_us FROM message WHERE id = \(last)", "remove old messages") ?? 0

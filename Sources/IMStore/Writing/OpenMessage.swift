@@ -54,9 +54,8 @@ struct BegunMessage {
     var unknownType: String?
     /// Copies after the first, with their checksums, and answers after the first.
     var copies: [Int64] = [], checksums: [ChecksumStatus] = [], answers: [Int64] = []
-    /// Named fields whose texts are searched, and bytes that they hold.
-    var fields: [NamedField] = []
-    var byteCount = 0
+    /// Its texts; `nil` without one.
+    var texts: MessageDetails?
   }
 
   init(_ first: FirstCopy, flags: UInt32) {

@@ -71,6 +71,17 @@ package enum SearchText {
     }
   }
 
+  /// The columns of `message_text` that are indexed as one text, in the order in which `indexed` takes them.
+  static let columns = "topic, text, other_text"
+
+  /// The texts of a message as they go into the index.
+  static func indexed(_ texts: [String?]) -> String { indexed(texts.compactMap(\.self).joined(separator: " ")) }
+
+  /// The same of a row that has `columns` from `column` on.
+  static func indexed(_ row: Row, from column: Int32) -> String {
+    indexed((column..<column + 3).map { row.text($0) })
+  }
+
   /// `text` as it goes into the index.
   package static func indexed(_ text: String) -> String {
     stretches(text).flatMap { stretch in

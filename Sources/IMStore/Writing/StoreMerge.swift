@@ -165,11 +165,11 @@ package struct StoreMerge {
   }
 
   private func indexTexts(behind message: Int64) throws(StoreError) {
-    var texts = try database.prepare("SELECT id, text FROM added.message_text ORDER BY id", Self.attempt)
+    var texts = try database.prepare("SELECT id, \(SearchText.columns) FROM added.message_text ORDER BY id", Self.attempt)
     var add = try database.prepare("INSERT INTO main.message_search (rowid, text) VALUES (?1, ?2)", Self.attempt)
     while try texts.step() {
       add.bind(1, (texts.row.number(0) ?? 0) &+ message)
-      add.bind(2, SearchText.indexed(texts.row.text(1) ?? ""))
+      add.bind(2, SearchText.indexed(texts.row, from: 1))
       try add.run()
     }
   }

@@ -26,15 +26,15 @@ struct StoredFacts: Sendable {
     let unknownType: String?
     /// Copies, their checksums, and answers, as JSON arrays; `nil` for what other columns tell.
     let copies: String?, checksums: String?, answers: String?
-    /// Named fields whose texts are searched.
-    let fields: [NamedField]
+    /// Its texts; `nil` without one.
+    let texts: MessageDetails?
 
     init(_ record: MessageRecord, hasUnknownType: Bool, hasCopies: Bool, hasAnswers: Bool) {
       unknownType = hasUnknownType ? record.type : nil
       copies = hasCopies ? MessageLists.text(record.copies) { "\($0)" } : nil
       checksums = hasCopies ? MessageLists.text(record.checksums, MessageLists.quoted) : nil
       answers = hasAnswers ? MessageLists.text(record.answers) { "\($0)" } : nil
-      fields = record.fields
+      texts = record.details
     }
 
     init(_ exchange: borrowing Exchange, _ begun: BegunMessage, hasAnswers: Bool) {
@@ -47,7 +47,7 @@ struct StoredFacts: Sendable {
         ? nil : MessageLists.text([begun.first.checksum] + (extras?.checksums ?? []), MessageLists.quoted)
       answers =
         hasAnswers ? MessageLists.text([begun.firstAnswer] + (extras?.answers ?? [])) { "\($0)" } : nil
-      fields = extras?.fields ?? []
+      texts = extras?.texts
     }
   }
 
@@ -81,7 +81,7 @@ struct StoredFacts: Sendable {
     let hasUnknownType = exchange.kind >= FrameKind.unknownIndex
     let hasCopies = record.copyCount > 1
     let hasAnswers = !Self.isTold(record, exchange)
-    let hasDetails = hasUnknownType || hasCopies || hasAnswers || facts.hasFields
+    let hasDetails = hasUnknownType || hasCopies || hasAnswers || facts.hasDetails
     details =
       hasDetails
       ? Details(record, hasUnknownType: hasUnknownType, hasCopies: hasCopies, hasAnswers: hasAnswers) : nil
