@@ -39,7 +39,7 @@ package struct AlertSnapshot: Sendable {
   /// The first bytes of a file.
   static let magic = Array("imalerts".utf8)
   /// The number of the format.
-  static let format: UInt8 = 1
+  static let format: UInt8 = 2
   /// Bytes in front of the state.
   static let headerBytes = 20
   /// The largest text of rules, in bytes: that of a file of rules.

@@ -89,7 +89,7 @@ extension Browser {
   }
 
   private var ladderTimes: [String] {
-    times.map { ["--from", Self.instant($0.lowerBound), "--to", Self.instant($0.upperBound)] } ?? []
+    times.map { ["--from", Self.instant($0.lowerBound), "--to", Self.instant($0.upperBound.advanced(by: -1_000))] } ?? []
   }
 
   /// The connection of the line that is selected.

@@ -103,7 +103,7 @@ extension Browser {
     case .sessions: sessionSignal.change(at: now) { $0.order.filter = rest }
     case .messages:
       if !rest.isEmpty {
-        do throws(FilterError) { _ = try StoredFilter(rest, zone: zone) } catch {
+        do throws(FilterError) { _ = try StoredFilter(rest, zone: zone, begin: strip.firstMoment) } catch {
           throw CommandTable.Mistake(text: error.description)
         }
       }
@@ -194,11 +194,13 @@ extension Browser {
       (words[..<$0].joined(separator: " "), words[$0...].joined(separator: " "))
     }
     for (first, second) in halves {
-      guard let from = moment(first), let to = moment(second) else { continue }
+      // What the second time means to the second, is all of that second.
+      guard let from = moment(first), let end = moment(second) else { continue }
+      let to = lastNanosecond(of: end, readFrom: second).advanced(by: 1)
       guard from < to else { throw CommandTable.Mistake(text: "the time ends before it begins") }
       return setTimes(from..<to, at: now)
     }
-    throw CommandTable.Mistake(text: "two times are wanted, such as 12:31:04 12:32:00")
+    throw CommandTable.Mistake(text: "expected two times, such as 12:31:04 12:32:00")
   }
 
   /// A moment as it is typed: a time of the day of what is selected, or with a date.
@@ -209,8 +211,6 @@ extension Browser {
     guard plain.first?.isNumber ?? false, plain.contains(":"), let day = selectedMoment ?? strip.firstMoment else {
       return nil
     }
-    // 12:31 is a time, too.
-    let whole = plain.split(separator: ":").count == 2 ? plain + ":00" : plain
-    return readMoment(MessageItem.date(day, zone) + "T" + whole, zone: zone)
+    return readMoment(MessageItem.date(day, zone) + "T" + plain, zone: zone)
   }
 }

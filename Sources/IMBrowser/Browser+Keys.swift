@@ -386,7 +386,7 @@ extension Browser {
     guard screen == .messages else { return changeOrder(at: now) { $0.filter = text } }
     filterError = nil
     if !text.allSatisfy({ $0 == " " }) {
-      do throws(FilterError) { _ = try StoredFilter(text, zone: zone) } catch { filterError = error.description }
+      do throws(FilterError) { _ = try StoredFilter(text, zone: zone, begin: strip.firstMoment) } catch { filterError = error.description }
     }
     // What is wrong is not asked for: the last good list stays.
     if filterError == nil { filterSignal.change(at: now) { $0 = text.allSatisfy { $0 == " " } ? "" : text } }

@@ -1,3 +1,4 @@
+import IMOutput
 import IMStore
 package import IMTerminal
 import IMWire
@@ -144,10 +145,11 @@ extension Browser {
       return filter + (saysBusy ? "looking…" : connectionsShown + "   by problems")
     case .types:
       guard let found = types.found else { return "counting messages by type…" }
-      let topics = found.topics.isEmpty ? [] : [count(UInt64(found.topics.count), "topic")]
-      return ([count(UInt64(found.types.count), "type")] + topics).joined(separator: ", ") + "   by problems"
+      let topics = found.topics.isEmpty ? [] : [IMOutput.count(UInt64(found.topics.count), "topic")]
+      return ([IMOutput.count(UInt64(found.types.count), "type")] + topics).joined(separator: ", ") + "   by problems"
     case .problems:
-      return problems.items.isEmpty ? "no problems" : count(UInt64(problems.items.count), "kind of problem", "kinds of problems")
+      let kinds = problems.items.count
+      return kinds == 0 ? "no problems" : kinds == 1 ? "1 kind of problem" : "\(kinds) kinds of problems"
     }
   }
 

@@ -44,7 +44,9 @@ extension Browser {
 
   private var connectionColumns: [Column<StoredConnection>] {
     let zone = zone
-    let labels = connections.rows.items.map { cells($0.label ?? "") }
+    let labels = connections.rows.items.map { connection in
+      cells(connection.label ?? "") + (connection.carrier.map { cells($0) - 3 } ?? 0)
+    }
     let hasOneWay = totals.oneWay > 0
     func clock(_ time: Timestamp?) -> (String, Style) {
       (time.map { String(MessageItem.clock($0, zone).prefix(8)) } ?? "-", .plain)
@@ -71,7 +73,8 @@ extension Browser {
       Column(title: "client", width: 19, isFlexible: true, priority: 1) { ($0.client, Style(.name)) },
       Column(title: "server", width: 18, priority: 9) { ($0.server, .plain) },
       Column(title: "protocol", width: min(24, max(8, labels.max() ?? 0)), priority: 6) {
-        (($0.label ?? "-") + ($0.profile == nil ? "" : $0.carrier.map { "/" + $0 } ?? ""), .plain)
+        let carriers = $0.profile == nil ? [] : $0.carrier.map(DetailWords.carriers) ?? []
+        return (([$0.label ?? "-"] + carriers).joined(separator: "/"), .plain)
       },
       Column(title: "end", width: 7, priority: 4) { end($0) },
       Column(title: "msgs", width: 6, isRight: true, priority: 2) { Self.count($0.messages) },

@@ -114,11 +114,16 @@ struct DetailWords {
     if let client = values["client"], let server = values["server"] { text += " of \(client) to \(server)" }
     if let via = values["via"] { text += ", through \(via)" }
     if let carrier = values["carrier"] {
-      text += ", in " + carrier.filter { !"[]\"".contains($0) }.replacing(",", with: ", ")
+      text += ", in " + Self.carriers(carrier).joined(separator: ", ")
     }
     if let session = values["session"] { text += ", session \(session)" }
     return text
   }
 
   private var damage: String? { values["crc"] == "bad" ? "the checksum of its first copy is wrong" : nil }
+
+  /// The carriers of a connection, of which a store has a JSON array.
+  static func carriers(_ json: String) -> [String] {
+    json.filter { !"[]\"".contains($0) }.split(separator: ",").map(String.init)
+  }
 }

@@ -15,6 +15,8 @@ package protocol LadderSource: AnyObject {
   ) throws(StoreError) -> [StoredStreamIssue]
   /// Microseconds between a connection's signs of life; `nil` where that is not known.
   func heartbeatInterval(ofConnection connection: Int64) throws(StoreError) -> Int64?
+  /// When a connection's first packet came; `nil` where that is not known.
+  func start(ofConnection id: Int64) throws(StoreError) -> Timestamp?
   /// The client and the server of a connection.
   func ends(ofConnection id: Int64) throws(StoreError) -> (client: String, server: String)?
   /// The name of the profile that decodes a connection.
@@ -94,7 +96,9 @@ package struct LadderFinder {
     let whole = PageChoice(session: choice.session, connection: choice.connection)
     let connection = first?.connection ?? choice.connection ?? 0
     let ends = try source.ends(ofConnection: connection)
-    let begun = try source.ladderMessages(after: 0, whole, count: 1).first?.message.time
+    // As `imdump ladder` has it; of a session, which has several connections, since its first message.
+    var begun = choice.session == nil ? try source.start(ofConnection: connection) : nil
+    if begun == nil { begun = try source.ladderMessages(after: 0, whole, count: 1).first?.message.time }
     var ladder = Ladder(
       serial: UInt32(clamping: connection), client: ends?.client ?? "", server: ends?.server ?? "",
       profile: try source.profile(ofConnection: connection) ?? "",

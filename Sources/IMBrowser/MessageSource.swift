@@ -174,7 +174,8 @@ package final class PageFinder {
   private func compiled(_ text: String) -> StoredFilter? {
     if text.isEmpty { return nil }
     if let filter, filter.text == text { return filter.compiled }
-    let compiled = try? StoredFilter(text, zone: zone)
+    let first = (try? source.messages(after: 0, PageChoice(), count: 1))?.first?.time
+    let compiled = try? StoredFilter(text, zone: zone, begin: first)
     filter = (text, compiled)
     return compiled
   }

@@ -11,6 +11,8 @@ package struct SelectableList<Item: Sendable, ID: Hashable & Sendable>: Sendable
   /// Rows that are seen.
   package private(set) var height = 1
 
+  /// Whether a row was chosen: until then the first one is selected, whichever it is.
+  private var isChosen = false
   /// What is to be selected when other rows come, if it is among them.
   private var preferred: ID?
 
@@ -25,7 +27,8 @@ package struct SelectableList<Item: Sendable, ID: Hashable & Sendable>: Sendable
 
   /// Puts other rows in place of these.
   package mutating func replace(_ items: [Item]) {
-    let (id, screenRow) = (preferred ?? selected.map(idOf), index - top)
+    let (id, screenRow) = (preferred ?? (isChosen ? selected.map(idOf) : nil), index - top)
+    if preferred != nil { isChosen = true }
     preferred = nil
     self.items = items
     if let id, let found = items.firstIndex(where: { idOf($0) == id }) {
@@ -46,12 +49,14 @@ package struct SelectableList<Item: Sendable, ID: Hashable & Sendable>: Sendable
 
   /// Selects the row so many further down, or the last one.
   package mutating func move(_ count: Int) {
+    isChosen = true
     index = min(max(0, index + count), max(0, items.count - 1))
     settle()
   }
 
   /// Selects the row at an index, if there is one.
   package mutating func select(_ index: Int) {
+    isChosen = true
     if items.indices.contains(index) { self.index = index }
     settle()
   }

@@ -17,9 +17,9 @@ package struct StoredFilter: Sendable {
   static var fieldNames: [String] { MessageField.allCases.filter { known.contains($0) }.map(\.field.name) }
 
   /// Compiles a filter. Times without a zone are in `zone`.
-  package init(_ text: String, zone: LocalZone) throws(FilterError) {
+  package init(_ text: String, zone: LocalZone, begin: Timestamp? = nil) throws(FilterError) {
     var schema = FilterSchema.messages
-    schema.zone = zone
+    (schema.zone, schema.begin) = (zone, { begin })
     filter = try Filter(text, schema: schema)
     for index in filter.fieldsUsed {
       guard let field = MessageField(rawValue: index), !Self.known.contains(field) else { continue }

@@ -112,13 +112,9 @@ extension ECSSink {
     if role == .message || !isQuiet { record.pointee.isActive = true }
     var roundTrip: Nanoseconds?
     if case .heartbeat = role {} else { roundTrip = exchange.roundTrip }
-    let bucket = roundTrip.map { RTTBuckets.index(of: $0) } ?? 0
-    if let roundTrip {
-      record.pointee.roundTrips.record(microseconds: roundTrip.microseconds, bucket: bucket, exchange.direction)
-    }
+    if let roundTrip { record.pointee.roundTrips.record(roundTrip, exchange.direction) }
     if let endpoint = record.pointee.endpoint {
-      periods.settled(
-        settlement, id: exchange.id, role: role, endpoint: endpoint, roundTrip: roundTrip, bucket: bucket)
+      periods.settled(settlement, id: exchange.id, role: role, endpoint: endpoint, roundTrip: roundTrip)
     }
     if let otlp {
       if let roundTrip, let endpoint = record.pointee.endpoint {

@@ -13,6 +13,8 @@ package struct GroupMetrics: Sendable {
   package let plan: UInt8
   /// Who talked on the connection of the exchange that began last.
   package internal(set) var connection: ConnectionInfo
+  /// Whether its connections have several servers.
+  package private(set) var hasSeveralServers = false
   /// Connections on which exchanges began.
   package internal(set) var connections: UInt64 = 0
   /// Exchanges of every role, those that ask for no answer included.
@@ -79,6 +81,7 @@ package struct GroupMetrics: Sendable {
     if role != .heartbeat, let roundTrip = exchange.roundTrip { roundTrips.record(roundTrip, direction) }
     firstAt = min(firstAt, exchange.firstAt)
     lastAt = max(lastAt, exchange.lastAt, exchange.ackedAt)
+    if connection.server != self.connection.server { hasSeveralServers = true }
     // Exchanges end in another order than they began.
     if exchange.firstAt >= begunAt {
       begunAt = exchange.firstAt

@@ -33,14 +33,13 @@ package struct PeriodBook: ~Copyable {
     return metrics + Int(endpoint)
   }
 
-  /// Counts the exchange with the number `id`, whose fate was decided. `role` is that of its type; `roundTrip` its own, and
-  /// `bucket` that of it in `RTTBuckets`.
+  /// Counts the exchange with the number `id`, whose fate was decided. `role` is that of its type, and `roundTrip` its own.
   package mutating func settled(
-    _ settlement: Settlement, id: UInt32, role: FrameRole, endpoint: UInt32, roundTrip: Nanoseconds?, bucket: Int
+    _ settlement: Settlement, id: UInt32, role: FrameRole, endpoint: UInt32, roundTrip: Nanoseconds?
   ) {
     let elsewhere = settlement.isPlain ? false : isElsewhere(settlement, id)
     at(endpoint).pointee.settled(
-      settlement, role: role, elsewhere: elsewhere, roundTrip: roundTrip, bucket: bucket)
+      settlement, role: role, elsewhere: elsewhere, roundTrip: roundTrip)
   }
 
   /// Whether an earlier period has counted the exchange. Takes note of one that was closed without an answer.

@@ -33,15 +33,13 @@ package struct PeriodMetrics: Sendable {
 
   /// Counts an exchange whose fate was decided; `elsewhere` when an earlier period has counted it.
   package mutating func settled(_ exchange: borrowing Exchange, role: FrameRole, elsewhere: Bool) {
-    let roundTrip = exchange.roundTrip
     settled(
-      Settlement(copy exchange, endpoint: .max), role: role, elsewhere: elsewhere, roundTrip: roundTrip,
-      bucket: roundTrip.map { RTTBuckets.index(of: $0) } ?? 0)
+      Settlement(copy exchange, endpoint: .max), role: role, elsewhere: elsewhere, roundTrip: exchange.roundTrip)
   }
 
-  /// Counts a settlement; `elsewhere` when an earlier period has counted it. `roundTrip` is its own, and `bucket` that of it.
+  /// Counts a settlement; `elsewhere` when an earlier period has counted it. `roundTrip` is its own.
   package mutating func settled(
-    _ settlement: Settlement, role: FrameRole, elsewhere: Bool, roundTrip: Nanoseconds?, bucket: Int
+    _ settlement: Settlement, role: FrameRole, elsewhere: Bool, roundTrip: Nanoseconds?
   ) {
     switch role {
     case .heartbeat:
@@ -60,9 +58,7 @@ package struct PeriodMetrics: Sendable {
         control.settled(settlement)
       }
     }
-    if let roundTrip {
-      roundTrips.record(microseconds: roundTrip.microseconds, bucket: bucket, settlement.direction)
-    }
+    if let roundTrip { roundTrips.record(roundTrip, settlement.direction) }
   }
 
   // MARK: A capture

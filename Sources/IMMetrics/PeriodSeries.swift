@@ -79,10 +79,9 @@ package struct PeriodSeries: Sendable {
     let role = roles[exchange.plan, exchange.kind]
     let (time, settlement) = (exchange.firstAt, Settlement(copy exchange, endpoint: .max))
     let roundTrip = exchange.roundTrip
-    let bucket = roundTrip.map { RTTBuckets.index(of: $0) } ?? 0
     guard period(of: time) >= begin else { return }
     change(time) { row in
-      row.metrics.settled(settlement, role: role, elsewhere: false, roundTrip: roundTrip, bucket: bucket)
+      row.metrics.settled(settlement, role: role, elsewhere: false, roundTrip: roundTrip)
     }
   }
 

@@ -1,28 +1,43 @@
 package import IMWire
 
-/// The boundaries of every round-trip histogram that imdump writes: from 0.1 ms to 120 s, each 1.05 times the one before.
+/// The boundaries of every round-trip histogram that imdump writes: from 1 µs to 120 s, each 1.05 times the one before, as far as whole
+/// microseconds allow.
 ///
-/// They are the same everywhere and for ever, so histograms of two sensors, or of two periods, add up bucket by bucket.
+/// They are the same everywhere and for ever, so histograms of two sensors, or of two periods, add up bucket by bucket. Those from 0.1 ms
+/// on are 0.1 ms × 1.05ⁿ, and those below are 0.1 ms ÷ 1.05ⁿ, rounded up; of equal ones there is one.
 ///
-///     bucket   0           1                  2           ...  287                 288
-///     ms       below 0.1   0.1 up to 0.105    up to 0.11  ...  up to 120.59 s      from there on
+///     bucket   0           1       2       ...   from 0.1 ms on     ...  the last but one    the last
+///     ms       below 1 µs  1 µs    2 µs    ...   0.1 up to 0.105    ...  up to 120.59 s      from there on
 ///
-/// A value stands for its bucket's geometric middle, at most 2.5 % from any value of the bucket.
+/// A value stands for its bucket's geometric middle, at most 2.5 % from any value of the bucket, or half a microsecond.
 package enum RTTBuckets {
   /// Buckets, with the one below and the one above the range.
-  package static let count = 289
+  package static let count = bounds.count + 1
 
-  /// The least whole microsecond of buckets 1 to 288.
-  static let bounds: [Int64] = exactBounds.map { Int64($0.rounded(.up)) }
+  /// The least whole microsecond of each bucket but the first.
+  static let bounds: [Int64] = fineBounds + exactBounds.map { Int64($0.rounded(.up)) }
 
   /// The value that stands for each bucket, in milliseconds; they increase.
   private static let values: [Double] = {
     let half = 1.05.squareRoot()
+    let ends = fineBounds.dropFirst() + [100]
+    let fine = zip(fineBounds, ends).map { first, end in (Double(first * (end - 1)).squareRoot()).rounded() / 1_000 }
     let middles = exactBounds.dropLast().map { ($0 * half).rounded() / 1_000 }
-    return [0.05] + middles + [(exactBounds[287] / 1_000).rounded(.up)]
+    return [0] + fine + middles + [(exactBounds[287] / 1_000).rounded(.up)]
   }()
 
-  /// Boundaries in microseconds before they are rounded.
+  /// Boundaries below 0.1 ms, in microseconds.
+  private static let fineBounds: [Int64] = {
+    var (bounds, bound): ([Int64], Double) = ([], 100)
+    while bound > 1 {
+      bound /= 1.05
+      let whole = Int64(bound.rounded(.up))
+      if bounds.last != whole { bounds.append(whole) }
+    }
+    return bounds.reversed()
+  }()
+
+  /// Boundaries from 0.1 ms on, in microseconds before they are rounded.
   private static let exactBounds: [Double] = {
     var bounds = [100.0]
     for _ in 1..<288 { bounds.append(bounds[bounds.count - 1] * 1.05) }

@@ -37,11 +37,6 @@ package struct RTTByDirection: Equatable, Sendable {
     ways[Int(direction.rawValue)].record(microseconds: microseconds)
   }
 
-  /// Takes a round trip in microseconds whose bucket is known.
-  package mutating func record(microseconds: Int64, bucket: Int, _ direction: Direction) {
-    ways[Int(direction.rawValue)].record(microseconds: microseconds, bucket: bucket)
-  }
-
   /// Adds the samples of another value.
   package mutating func add(_ other: RTTByDirection) {
     for way in 0...1 where other.ways[way].count > 0 { ways[way].add(other.ways[way]) }

@@ -2,9 +2,9 @@ package import IMWire
 
 /// Round trips in the buckets of `RTTBuckets`, with exact count, sum, least and greatest.
 ///
-/// Only buckets that are not empty are kept, in order, 16 bytes each, at most 289; of few samples, as most connections have
-/// them, a list of their buckets, 2 bytes each; of none, nothing. Made for connections and periods, of which there are many.
-/// Percentiles are within 2.5 % from 0.1 ms to 120 s.
+/// Up to 96 samples, as most connections have them, are a list, 4 bytes each: their percentiles are those of `RTTRecorder`. Of more
+/// samples only buckets that are not empty are kept, in order, 16 bytes each: percentiles are then within 2.5 % up to 120 s. Made for
+/// connections and periods, of which there are many.
 ///
 /// The last few samples wait in the value itself, so that the memory of the others is touched once for all of them.
 package struct RTTHistogram: Equatable, Sendable {
@@ -14,13 +14,13 @@ package struct RTTHistogram: Equatable, Sendable {
     var count: UInt64
   }
 
-  /// The most samples that are a list: it takes as much memory as twelve buckets.
+  /// The most samples that are a list.
   private static var mostLoose: Int { 96 }
 
   private var settled: [Bucket] = []
-  /// The bucket of each sample as it came, while there are few and `settled` is empty; and of the last samples.
-  private var loose: [UInt16] = []
-  private var waiting = InlineArray<12, UInt16>(repeating: 0)
+  /// Each sample as it came, in microseconds, while there are few and `settled` is empty; and the last samples.
+  private var loose: [UInt32] = []
+  private var waiting = InlineArray<8, UInt32>(repeating: 0)
   private var waitingCount = 0
   /// Samples.
   package private(set) var count: UInt64 = 0
@@ -63,15 +63,10 @@ package struct RTTHistogram: Equatable, Sendable {
 
   /// The same in microseconds.
   package mutating func record(microseconds: Int64) {
-    record(microseconds: microseconds, bucket: RTTBuckets.index(ofMicroseconds: microseconds))
-  }
-
-  /// The same of a sample whose bucket is known.
-  package mutating func record(microseconds: Int64, bucket: Int) {
     if waitingCount == waiting.count { settle() }
-    waiting[waitingCount] = UInt16(truncatingIfNeeded: bucket)
-    waitingCount &+= 1
     let value = max(0, microseconds)
+    waiting[waitingCount] = UInt32(clamping: value)
+    waitingCount &+= 1
     count &+= 1
     sum &+= value
     least = min(least, value)
@@ -92,13 +87,14 @@ package struct RTTHistogram: Equatable, Sendable {
 
   /// Counts all samples in buckets.
   private mutating func fold() {
-    for index in loose { count(index) }
+    for value in loose { count(value) }
     loose = []
     for i in 0..<waitingCount { count(waiting[i]) }
     waitingCount = 0
   }
 
-  private mutating func count(_ index: UInt16) {
+  private mutating func count(_ value: UInt32) {
+    let index = UInt16(truncatingIfNeeded: RTTBuckets.index(ofMicroseconds: Int64(value)))
     // Round trips of one connection are alike, so the search is short; new buckets are rare.
     var low = 0
     var high = settled.count
@@ -113,8 +109,11 @@ package struct RTTHistogram: Equatable, Sendable {
     }
   }
 
-  /// Counts all samples in buckets, before several questions: each does so for itself.
-  package mutating func gather() { if waitingCount > 0 || !loose.isEmpty { fold() } }
+  /// Whether samples are a list, so that percentiles are those of `RTTRecorder`.
+  private var isList: Bool { settled.isEmpty && count <= Self.mostLoose }
+
+  /// Counts all samples in buckets where they are no list, before several questions: each does so for itself.
+  package mutating func gather() { if !isList, waitingCount > 0 || !loose.isEmpty { fold() } }
 
   /// The buckets of all samples.
   var buckets: [Bucket] {
@@ -131,6 +130,19 @@ package struct RTTHistogram: Equatable, Sendable {
 
   /// Adds the samples of another histogram; the result is that of all samples taken by one.
   package mutating func add(_ other: RTTHistogram) {
+    if isList, other.isList, count + other.count <= UInt64(Self.mostLoose) {
+      settle()
+      loose += other.samples
+    } else {
+      addBuckets(of: other)
+    }
+    count += other.count
+    sum &+= other.sum
+    least = min(least, other.least)
+    greatest = max(greatest, other.greatest)
+  }
+
+  private mutating func addBuckets(of other: RTTHistogram) {
     let (ours, theirs) = (buckets, other.buckets)
     var merged: [Bucket] = []
     merged.reserveCapacity(max(ours.count, theirs.count))
@@ -150,24 +162,20 @@ package struct RTTHistogram: Equatable, Sendable {
     settled = merged
     loose = []
     waitingCount = 0
-    count += other.count
-    sum &+= other.sum
-    least = min(least, other.least)
-    greatest = max(greatest, other.greatest)
   }
 
   /// The sample, in microseconds, that `percent` of all are not above, as far as its bucket tells; `nil` without samples.
   package func percentile(_ percent: Double) -> Int64? {
     guard count > 0 else { return nil }
-    let rank = max(1, (percent / 100 * Double(count)).rounded(.up))
-    if settled.isEmpty {
-      let place = min(Int(rank), Int(count)) - 1
-      return value(of: sortedSamples[place])
+    let rank = RTTRecorder.rank(percent, of: count)
+    if isList {
+      let value = samples.sorted()[min(Int(rank), Int(count)) - 1]
+      return min(max(RTTRecorder.shown(Int64(value)), least), greatest)
     }
     var seen: UInt64 = 0
     for bucket in buckets {
       seen += bucket.count
-      if Double(seen) >= rank { return value(of: bucket.index) }
+      if seen >= rank { return value(of: bucket.index) }
     }
     return greatest
   }
@@ -179,11 +187,10 @@ package struct RTTHistogram: Equatable, Sendable {
     return min(max(value, least), greatest)
   }
 
-  /// The buckets of all samples, one for each, in order; there are few.
-  private var sortedSamples: [UInt16] {
+  /// All samples, where they are a list.
+  private var samples: [UInt32] {
     var samples = loose
     for i in 0..<waitingCount { samples.append(waiting[i]) }
-    samples.sort()
     return samples
   }
 

@@ -149,6 +149,18 @@ package struct RTTRecorder: Sendable {
     return (below, equal)
   }
 
+  /// Which of `count` samples in ascending order, from 1, is the one that `percent` of them are not above.
+  static func rank(_ percent: Double, of count: UInt64) -> UInt64 {
+    // What rounding has put above a whole number must not ask for one sample more.
+    let share = min(max(percent.nextDown, 0), 100)
+    return max(1, UInt64((share * Double(count) / 100).rounded(.up)))
+  }
+
+  /// The value, in microseconds, that a percentile shows for a sample: the greatest one of its bucket.
+  static func shown(_ microseconds: Int64) -> Int64 {
+    Int64(clamping: end(bucket(min(UInt64(max(0, microseconds)), longest))))
+  }
+
   /// The sample, in microseconds, that `percent` of all are not above; `nil` without samples.
   package func percentile(_ percent: Double) -> Int64? {
     guard count > 0 else { return nil }
@@ -157,15 +169,13 @@ package struct RTTRecorder: Sendable {
       all.settle()
       return all.percentile(percent)
     }
-    // What rounding has put above a whole number must not ask for one sample more.
-    let share = min(max(percent.nextDown, 0), 100)
-    let wanted = max(1, UInt64((share * Double(count) / 100).rounded(.up)))
+    let rank = Self.rank(percent, of: count)
     var seen: UInt64 = 0
     for (page, number) in pages.enumerated() where number > 0 {
       let start = Int(number - 1) * Self.pageSize
       for i in 0..<Self.pageSize {
         seen &+= counts[start + i]
-        if seen >= wanted {
+        if seen >= rank {
           return min(max(Int64(clamping: Self.end(page * Self.pageSize + i)), least), greatest)
         }
       }

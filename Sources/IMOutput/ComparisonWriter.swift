@@ -65,6 +65,13 @@ package struct ComparisonWriter {
     }
   }
 
+  /// A line for each of `conditions` of which `figures` do not tell whether it holds.
+  package static func unknown(_ conditions: [FailCondition], in figures: [ComparedFigure]) -> [String] {
+    conditions.filter { $0.isUnknown(in: figures) }.map {
+      "--fail-on \($0.text) cannot be judged: \($0.name) is not known"
+    }
+  }
+
   /// `rtt_p99[c2s] 61.000 ms, was 40.000 ms (+52.5 %), significant (p < 0.001)`.
   package static func sentence(_ figure: ComparedFigure) -> String {
     let change = change(figure)

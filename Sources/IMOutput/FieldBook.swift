@@ -26,6 +26,15 @@ package struct FieldBook: ~Copyable {
     return reader.fields(of: &self.frame, fields)
   }
 
+  /// Where the fields of a frame are, with what the frames before it have told; empty where its profile names none.
+  mutating func marks(
+    _ frame: Frame, _ info: ConnectionInfo, _ direction: Direction, _ plan: ProtocolPlan, bytes: RawSpan, body: RawSpan
+  ) -> [FieldMark] {
+    guard let fields = plan.fields else { return [] }
+    plan.read(frame, info, direction, bytes: bytes, body: body, into: &self.frame)
+    return reader.marks(of: &self.frame, fields)
+  }
+
   /// Forgets a connection that is over.
   package mutating func forget(_ connection: UInt32) { reader.forget(connection) }
 }

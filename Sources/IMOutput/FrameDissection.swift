@@ -39,13 +39,13 @@ package struct FrameDissection: Equatable, Sendable {
   /// Bytes and parts that are kept, at most.
   private static let byteLimit = 64 << 10, partLimit = 4_096
 
-  /// The parts of a frame; without any, and without bytes, where none of it is to be shown.
+  /// The parts of a frame; without any, and without bytes, where none of it is to be shown. `book` has read the frames before it on its
+  /// connection, where these tell what it means.
   package init(
     _ frame: Frame, _ info: ConnectionInfo, _ direction: Direction, _ plan: ProtocolPlan, bytes all: RawSpan,
-    body: RawSpan, tlvs: Span<TLVRef>
+    body: RawSpan, tlvs: Span<TLVRef>, book: inout FieldBook
   ) {
     let header = plan.headerBytes(frame, in: all)
-    var book = FieldBook()
     _ = book.fields(frame, info, direction, plan, bytes: all, body: body)
     byteCount = header.count + body.byteCount
     guard let hidden = plan.hiddenBytes(of: frame, body, tlvs, book.secrets, behind: header.count) else { return }
@@ -54,11 +54,11 @@ package struct FrameDissection: Equatable, Sendable {
     var found = [Part(name: "header", value: "\(header.count) bytes", range: 0..<header.count)]
     found += Self.header(frame, plan, header.count)
     if let fields = plan.fields {
-      var memory = FieldMemory()
-      let whole = plan.fieldFrame(frame, info, direction, bytes: all, body: body)
-      for mark in FieldReader.marks(of: whole, fields, &memory).prefix(Self.partLimit) {
+      for mark in book.marks(frame, info, direction, plan, bytes: all, body: body).prefix(Self.partLimit) {
         guard case .value(let field, let form) = mark.kind, fields.fields.indices.contains(field) else { continue }
-        let value = fields.hides(field) ? "not shown" : Self.value(form, bytes, mark.range)
+        let isText = MessageText.isText(fields.fields[field]) && bytes.indices.contains(mark.range.upperBound - 1)
+        let text = isText ? MessageText.text(bytes[mark.range]).map { String($0.prefix(1_024)) } : nil
+        let value = fields.hides(field) ? "not shown" : text ?? Self.value(form, bytes, mark.range)
         found.append(Part(name: fields.fields[field].name, value: value, range: mark.range))
       }
     }

@@ -61,7 +61,8 @@ package struct GroupWriter {
     if isOthers {
       return ["others"] + (grouping == .session ? ["", "", ""] : []) + [""] + figures.dropFirst() + span(group)
     }
-    let ends = [profile(group), "\(group.connection.client)", "\(group.connection.server)"]
+    let server = group.hasSeveralServers ? "several" : "\(group.connection.server)"
+    let ends = [profile(group), "\(group.connection.client)", server]
     return [name(group)] + (grouping == .session ? ends : []) + figures + span(group)
   }
 

@@ -58,7 +58,7 @@ package func runMessages(
 func printMessages(
   _ run: Run, _ output: Output, isJSON: Bool, style: TextStyle, choice: MessageChoice, filter: String? = nil
 ) throws(UsageError) -> ExitStatus {
-  let printer = MessagePrinter(isJSON: isJSON, style: style, output: output)
+  let printer = MessagePrinter(isJSON: isJSON, style: style, isLive: run.isLive, output: output)
   let showsMore = !isJSON && (style.verbosity > 0 || style.showsText || style.showsHex)
   let (driver, sink) = try run.messages(choice, filter, showing: showsMore ? .lines(style) : nil) {
     printer.write($0, $1)
@@ -71,7 +71,7 @@ func printMessages(
       printer.flush()
     })
   sink.end()
-  printer.flush()
+  printer.end()
   return run.conclude(driver, errors, output)
 }
 

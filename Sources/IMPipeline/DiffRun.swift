@@ -23,7 +23,7 @@ package func runDiff(
   let output = Output.standard()
   let (before, old, earlier) = measure(first, output)
   let (after, new, later) = measure(second, output)
-  var status = max(earlier, later)
+  let status = max(earlier, later)
   // Figures of a capture that cannot be read would be those of nothing.
   if status == .noInput || status == .noPermission || status == .interrupted { return status }
 
@@ -65,9 +65,8 @@ package func runDiff(
     logError(error.description)
     return .ioError
   }
-  for line in ComparisonWriter.failures(failed, in: all) { logError(line) }
-  if !failed.isEmpty, status == .success { status = .fired }
-  return status
+  return conclude(
+    conditions, of: all, isDecoded: after.run.summary.ledger.decodedConnections > 0, status)
 }
 
 /// At most so many servers have tables of their own.

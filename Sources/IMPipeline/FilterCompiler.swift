@@ -1,16 +1,19 @@
 import IMEngine
 import IMFilter
 import IMOutput
+import IMWire
 
 /// Compiles filters over frames and messages of some profiles.
 struct FilterCompiler {
   /// The profiles, whose types and named fields a filter may name.
   let plans: [ProtocolPlan]
+  /// When the capture begins, where times of day are of that day.
+  var begin: (@Sendable () -> Timestamp?)?
 
   /// The fields of frames and messages; types have the plans' names.
   var schema: FilterSchema {
     var schema = FilterSchema.messages.naming("type", known: plans.flatMap(\.typeNames))
-    schema.zone = .local
+    (schema.zone, schema.begin) = (.local, begin)
     return schema
   }
 

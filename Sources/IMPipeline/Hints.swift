@@ -2,6 +2,7 @@ import IMCapture
 import IMEngine
 import IMMetrics
 import IMOutput
+import IMProfile
 import IMReport
 import IMTLS
 import IMWire
@@ -24,14 +25,43 @@ extension Run {
   /// What there is of a capture beside what was decoded, and what to do about it.
   func unread(_ driver: Driver) -> [ReportModel.Unread] {
     [
-      encrypted(driver), partlyEncrypted(driver), translated(driver), multipath(driver), undecoded(driver),
-      datagrams(driver),
+      unknownTypes(driver), encrypted(driver), partlyEncrypted(driver), translated(driver), multipath(driver),
+      undecoded(driver), datagrams(driver),
     ].compactMap { $0 } + filtered(driver) + [cut(driver)].compactMap { $0 }
   }
 
   /// Whether so many bytes are much of what TCP carried.
   private func isNotable(_ bytes: UInt64, _ driver: Driver) -> Bool {
     bytes > 0 && bytes >= driver.engine.reassembly.payloadBytes / Self.notableShare
+  }
+
+  /// Frames whose types no profile names, where half of all are such: the profile is likely that of another protocol or version.
+  private func unknownTypes(_ driver: Driver) -> ReportModel.Unread? {
+    guard let found = mistaken(driver) else { return nil }
+    let advice = found.other.map { "try --profile \($0)" } ?? "'imdump profile list' has the built-in profiles"
+    return .init(
+      text:
+        "\(grouped(found.unknown)) of \(count(found.frames, "frame")) have types that profile \(found.plan) does not name; it may be another version: \(advice)",
+      isNotable: true)
+  }
+
+  /// The profile that names the types of less than half of all frames, and the built-in one that may be meant; `nil` where there is none.
+  func mistaken(_ driver: Driver) -> (plan: String, other: String?, unknown: UInt64, frames: UInt64)? {
+    let unknown = driver.engine.totals.issues[Int(IssueKind.unknownType.rawValue)]
+    guard unknown > 0 else { return nil }
+    let summary = summary(driver)
+    let spoken = zip(summary.plans, summary.kinds).map { (plan: $0, frames: ProfileSnapshot($0, $1).frames) }
+    let frames = spoken.reduce(0) { $0 + $1.frames }
+    guard unknown >= frames / 2, let plan = spoken.max(by: { $0.frames < $1.frames })?.plan else { return nil }
+    return (plan.name, plan.ports.lazy.compactMap { builtInProfile(forPort: $0) }.first, unknown, frames)
+  }
+
+  /// A built-in profile that is not in use, and is for this port.
+  func builtInProfile(forPort port: UInt16) -> String? {
+    let used = Set(plans.map(\.name))
+    return BuiltInProfiles.names.first { name in
+      !used.contains(name) && (try? BuiltInProfiles.plan(name))?.ports.contains(port) == true
+    }
   }
 
   private func encrypted(_ driver: Driver) -> ReportModel.Unread? {
@@ -104,13 +134,18 @@ extension Run {
       "\($0.port) (\($0.look.map { "\($0.text), " } ?? "")\(count($0.bytes, "byte")))"
     }
     let names = plans.map(\.name).joined(separator: ", ")
-    let list = ports.isEmpty ? "" : "; the busiest ports are \(ports.joined(separator: ", "))"
+    let list =
+      ports.isEmpty
+      ? "" : "; the busiest \(ports.count == 1 ? "port is" : "ports are") \(ports.joined(separator: ", "))"
     let what =
       totals.decodedConnections == 0
       ? "no connection speaks \(names)\(list)"
       : "\(count(unread, "byte")) (\(percent(unread, max(unread, payload)))) of connections that speak none of \(names) are not read\(list)"
     guard let port = busiest.first(where: { $0.look == nil })?.port else {
       return .init(text: "\(what). Try --profile FILE.yaml, or --port N", isNotable: true)
+    }
+    if let name = builtInProfile(forPort: port) {
+      return .init(text: "\(what). Try --profile \(name), which is built in for port \(port)", isNotable: true)
     }
     let file = isLive ? "FILE" : input.files.first.map { shown($0) } ?? "FILE"
     return .init(

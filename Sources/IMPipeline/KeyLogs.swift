@@ -24,6 +24,8 @@ final class KeyLogs: @unchecked Sendable {
   private let isFollowed: Bool
   /// Whether a capture file brought secrets.
   @exclusivity(unchecked) private(set) var hasBlocks = false
+  /// Whether there are key logs, or secrets in a capture.
+  var hasKeys: Bool { hasBlocks || !logs.isEmpty }
 
   /// Opens the key logs at `paths` and reads them; live and from a pipe (`isFollowed`) they are read on as they grow.
   ///

@@ -31,8 +31,6 @@ final class MessageSink: EngineSink {
   @exclusivity(unchecked) var followsFromStart = false
   /// What is shown of messages besides their lines.
   private let showing: DetailsMaker?
-  /// Told the number of each message that is over, wanted or not.
-  @exclusivity(unchecked) var over: ((UInt32) -> Void)?
   /// Told of issues.
   var hear: ((Issue, ConnectionInfo) -> Void)?
   /// Receives receipts.
@@ -112,7 +110,6 @@ final class MessageSink: EngineSink {
   func finished(_ exchange: borrowing Exchange) {
     let exchange = copy exchange
     // What is decided was told then; what never is, is told at the end.
-    defer { over?(exchange.id) }
     guard let record = store.take(exchange) else { return }
     if take != nil, !isLive || exchange.fate == .pending { tell(record, exchange) }
     store.recycle(record)
@@ -255,19 +252,41 @@ final class MessagePrinter {
   private var text: MessageTextWriter
   private let output: Output
   private var out = ByteWriter(capacity: 300 << 10)
+  /// Whether lines wait for those that may come before them.
+  private let isOrdered: Bool
+  private var line = ByteWriter(capacity: 4 << 10)
+  private var waiting = TimeOrderedLines()
 
-  init(isJSON: Bool, style: TextStyle, output: Output) {
+  /// Of a live run lines are printed as they come, and so are those with times since the line before.
+  init(isJSON: Bool, style: TextStyle, isLive: Bool, output: Output) {
     self.isJSON = isJSON
     self.output = output
+    isOrdered = !isLive && (isJSON || style.time != .sinceLast)
     text = MessageTextWriter(style: style)
   }
 
   /// Writes one message.
   func write(_ record: MessageRecord, _ exchange: Exchange) {
-    if isJSON { json.write(record, exchange, to: &out) } else { text.write(record, exchange, to: &out) }
-    if out.count > 256 << 10 { flush() }
+    guard isOrdered else {
+      if isJSON { json.write(record, exchange, to: &out) } else { text.write(record, exchange, to: &out) }
+      if out.count > 256 << 10 { flush() }
+      return
+    }
+    line.removeAll()
+    if isJSON { json.write(record, exchange, to: &line) } else { text.write(record, exchange, to: &line) }
+    waiting.add(line, exchange.firstAt, exchange.id)
+    if waiting.isFull {
+      waiting.takeOldest(to: &out)
+      flush()
+    }
   }
 
   /// Hands on what is written.
   func flush() { output.drain(&out) }
+
+  /// Hands on what waits, too. To be called at the end of the run.
+  func end() {
+    waiting.takeAll(to: &out)
+    flush()
+  }
 }

@@ -22,19 +22,30 @@ package func runTranscript(
   let run = try Run(input: input, decode: decode, report: report)
   let output = Output.standard()
   var writer = TranscriptWriter(style: style)
-  var order = OrderedLines(isLive: run.isLive)
+  // What comes through a pipe is printed as it comes, like a live capture.
+  let isOrdered = run.isReadTwice
+  var lines = ByteWriter(capacity: 64 << 10)
+  var order = TimeOrderedLines()
+  var (messages, hasSession) = (0, false)
   let topics = options.topics.map { TopicPattern($0) }
   var transfers = TransferBook()
+  func add(_ line: borrowing ByteWriter, _ time: Timestamp, _ number: UInt32) {
+    guard isOrdered else { return line.withBytes { lines.raw(UnsafeRawBufferPointer($0)) } }
+    order.add(line, time, number)
+    if order.isFull { order.takeOldest(to: &lines) }
+  }
   func write(_ done: TransferBook.Done) {
     var out = ByteWriter(capacity: 256)
     writer.write(done.progress, to: &out)
-    order.add(done.exchange, out)
-    order.end(done.exchange)
+    add(out, done.progress.begunAt, done.exchange)
   }
   let (driver, sink) = try run.messages(MessageChoice(), options.filter, showing: .text) { record, exchange in
+    guard record.role == .message else { return }
+    messages += 1
+    let isOfSession = options.sessions.isEmpty || record.session.map(options.sessions.contains) ?? false
+    hasSession = hasSession || isOfSession
     let isWanted =
-      record.role == .message
-      && (options.sessions.isEmpty || record.session.map(options.sessions.contains) ?? false)
+      isOfSession
       && (topics.isEmpty
         || record.details?.destination.map { topic in topics.contains { $0.takes(topic) } } ?? false)
     guard isWanted else { return }
@@ -44,73 +55,24 @@ package func runTranscript(
     }
     var out = ByteWriter(capacity: 256)
     writer.write(record, exchange, to: &out)
-    order.add(exchange.id, out)
-  }
-  sink.over = { number in if !transfers.isOpen(number) { order.end(number) } }
-  func flush(all: Bool = false) {
-    var out = ByteWriter()
-    order.take(all: all).withUnsafeBytes { out.raw($0) }
-    output.drain(&out)
+    add(out, exchange.firstAt, exchange.id)
   }
   let errors = run.lead(
     driver, isOver: { output.error != nil },
     afterBatch: {
       if run.isLive { sink.tellDecided() }
-      flush()
+      output.drain(&lines)
     })
   sink.end()
   for done in transfers.end() { write(done) }
-  flush(all: true)
+  order.takeAll(to: &lines)
+  output.drain(&lines)
+  if messages > 0, !hasSession, !report.isQuiet {
+    logError(
+      "no message of \(options.sessions.count == 1 ? "session" : "sessions") \(options.sessions.joined(separator: ", ")); "
+        + "'imdump messages --by session' lists sessions")
+  }
   return run.conclude(driver, errors, output)
-}
-
-/// Lines of messages in the order in which these began, however late their fates are known. Live, as they come.
-struct OrderedLines {
-  /// Lines that wait, at most; beyond, the first ones go out though an older message is still open.
-  private static let limit = 65_536
-
-  private let isLive: Bool
-  private var out: [UInt8] = []
-  /// By the numbers of their messages: lines, or nothing where a message has none.
-  private var waiting: [UInt32: [UInt8]] = [:]
-  /// The number of the next message.
-  private var next: UInt32 = 0
-
-  init(isLive: Bool) { self.isLive = isLive }
-
-  /// Adds the line of a message.
-  mutating func add(_ exchange: UInt32, _ line: borrowing ByteWriter) {
-    let bytes = line.withBytes { Array($0) }
-    if isLive || exchange < next { return append(bytes) }
-    waiting[exchange] = bytes
-  }
-
-  /// Takes note that a message is over, with or without a line.
-  mutating func end(_ exchange: UInt32) {
-    guard !isLive, exchange >= next else { return }
-    if waiting[exchange] == nil { waiting[exchange] = [] }
-    while let line = waiting.removeValue(forKey: next) {
-      append(line)
-      next &+= 1
-    }
-    guard waiting.count > Self.limit else { return }
-    for number in waiting.keys.sorted().prefix(Self.limit / 2) {
-      append(waiting.removeValue(forKey: number) ?? [])
-      next = number &+ 1
-    }
-  }
-
-  /// Takes what can be printed; with `all`, what waits as well.
-  mutating func take(all: Bool) -> [UInt8] {
-    if all {
-      for number in waiting.keys.sorted() { append(waiting[number] ?? []) }
-      waiting = [:]
-    }
-    defer { out.removeAll(keepingCapacity: true) }
-    return out
-  }
-
-  private mutating func append(_ line: [UInt8]) { out += line }
 }
 
 /// A topic, or a pattern of topics as MQTT has them: `+` is one level, `#` all that follow.

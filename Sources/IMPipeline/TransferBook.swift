@@ -28,13 +28,8 @@ struct TransferBook {
   }
 
   private var entries: [Key: Entry] = [:]
-  /// The first pieces of those that are not over.
-  private var firsts: Set<UInt32> = []
   /// Keys in the order in which they came.
   private var order: [Key] = []
-
-  /// Whether a message is the first piece of a large one that is not over.
-  func isOpen(_ exchange: UInt32) -> Bool { firsts.contains(exchange) }
 
   /// Counts a piece; gives those that are over with it.
   mutating func add(_ record: MessageRecord, _ exchange: Exchange, _ part: TransferPart) -> [Done] {
@@ -47,7 +42,6 @@ struct TransferBook {
     } else {
       if order.count >= Self.limit, let oldest = finish(order.removeFirst(), forgets: true) { done.append(oldest) }
       entry = Entry(exchange: exchange.id, progress: TransferSummary(record, exchange, part))
-      firsts.insert(exchange.id)
       order.append(key)
     }
     entry.progress?.add(record, exchange, part)
@@ -58,14 +52,13 @@ struct TransferBook {
 
   /// All that are not over.
   mutating func end() -> [Done] {
-    defer { (entries, firsts, order) = ([:], [], []) }
+    defer { (entries, order) = ([:], []) }
     return order.compactMap { finish($0, forgets: true) }
   }
 
   private mutating func finish(_ key: Key, forgets: Bool) -> Done? {
     guard let entry = entries[key] else { return nil }
     entries[key] = forgets ? nil : Entry(exchange: entry.exchange, progress: nil)
-    firsts.remove(entry.exchange)
     return entry.progress.map { Done(exchange: entry.exchange, progress: $0) }
   }
 }

@@ -95,6 +95,9 @@ package struct ReportModel {
       (self.exchange, connection, at) = (exchange.id, exchange.connection, exchange.firstAt)
     }
 
+    /// How bad its fate is: 4 for a lost message, 1 for one that needed a retry.
+    package var fate: UInt8 { rank.fate }
+
     /// Whether it says more than `other`: it is worse, or as bad and came earlier.
     package func isWorse(than other: WorstMessage?) -> Bool {
       guard let other else { return true }
@@ -146,6 +149,8 @@ package struct ReportModel {
   package var unread: [Unread] = []
   /// Whether there was a key log.
   package var hasKeyLog = false
+  /// Whether `unread` says why TLS was not decrypted.
+  package var explainsTLS = false
   /// The statuses that answers gave.
   package var statuses = StatusBook()
   /// The zone of the clock that times are shown by.

@@ -87,6 +87,7 @@ extension StoredSession {
 }
 
 extension ListedMessages: LadderSource {
+  func start(ofConnection id: Int64) -> Timestamp? { nil }
   /// Every fourth message is sent three times, and answered up to 20 s later, behind messages that came meanwhile.
   private func stored(_ message: StoredMessage) -> StoredLadderMessage {
     let at = message.time.microseconds

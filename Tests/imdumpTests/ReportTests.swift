@@ -170,7 +170,7 @@ import Testing
     ),
     (
       "tjp-v2-chat.pcap", "Nothing was decoded: 2 TCP connections, none in a protocol that imdump was told to read.",
-      "the busiest ports are 8080 (24,461 bytes)"
+      "the busiest port is 8080 (24,461 bytes)"
     ),
     (
       "mqtt5-mosquitto.pcap", "No message was lost, but 2 were rejected and there were 12 reconnects.",

@@ -37,7 +37,7 @@ import Testing
     let path = folder.path("b.db")
     let run = try Command.run(["-r", Samples.path("tjp-weak-network.pcap"), "--store", path])
     // Who wants a store wants no lines, unless it is said.
-    #expect(run.status == 0 && run.output.isEmpty && run.errors.contains("b.db: 120 messages\n"), "\(run.errors)")
+    #expect(run.status == 0 && run.output.isEmpty && run.errors.contains("b.db: 120 rows of messages, heartbeats and control frames\n"), "\(run.errors)")
     for table in ["messages", "problems", "session", "connection", "bucket", "info"] {
       let sql = "SELECT * FROM \(table) ORDER BY 1, 2"
       let rows = try Command.run(["query", path, sql, "--json"]).output

@@ -5,6 +5,7 @@ import IMWire
 ///
 ///     packet ... silence ... packet of one side -> packet of the other: survived
 ///                                               -> a reset, or nothing until the end: fatal
+///     packet ... silence ... reset by the client: neither
 ///
 /// A silence lasts from a connection's last packet to the next one. It is open until the other side answers that one, by whatever
 /// packet: so what a sender retransmits into the void is no silence of its own, and ends none.
@@ -84,7 +85,10 @@ extension Connections {
     let wait = end.time(since: began)
     switch flow.pointee.closeReason {
     case .reset:
-      let isKnown = facts.contains(.isReset) || facts.contains(.isRefused) || asks && wait >= Self.leastWait
+      // A client whose reset comes first has given up by itself: nothing tells whether the connection was alive. A server's may be an
+      // idle timeout, and an address translation's comes in its name.
+      let isDropped = facts.contains(.isReset) && asking.direction == .serverToClient
+      let isKnown = isDropped || facts.contains(.isRefused) || asks && wait >= Self.leastWait
       return isKnown ? length : nil
     case .open, .reused, .timeout:
       // An application closed, and its FIN is not answered; or the client is on another connection by now.

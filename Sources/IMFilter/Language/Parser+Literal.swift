@@ -1,3 +1,5 @@
+import IMWire
+
 extension Parser {
   /// The literal at hand, read as `field` wants it.
   mutating func operand(of field: FilterField) throws(FilterError) -> Operand {
@@ -21,6 +23,9 @@ extension Parser {
     case .time:
       if let value = isQuoted ? TimeLiteral.calendar(text, schema.zone) : TimeLiteral.seconds(text) {
         return .whole(value)
+      }
+      if isQuoted, let begin = schema.begin?(), let time = readTimeOfDay(text, near: begin, zone: schema.zone) {
+        return .whole(Int128(time.nanoseconds))
       }
     case .address:
       if let (lower, upper) = Literal.addresses(text) { return .addresses(lower: lower, upper: upper) }
@@ -56,7 +61,7 @@ extension Parser {
     switch kind {
     case .integer: "a whole number"
     case .real: "a number"
-    case .time: "seconds since 1970 or a time such as \"2026-11-21T00:11:46Z\""
+    case .time: "a time such as \"2026-11-21T00:11:46Z\" or \"00:11:46\", or seconds since 1970"
     case .text: "text"
     case .bytes: "text in quotes or bytes such as 0a:0b:0c"
     case .address: "an address or a network such as 10.0.0.0/8"

@@ -24,7 +24,9 @@ enum TimeLiteral {
   /// RFC 3339: `2026-11-21T00:11:46.123Z`, with `Z` or an offset such as `+08:00`; a space may stand for the `T`. A zone may also be as text
   /// and reports have it: ` UTC`, ` +08:00`, ` UTC+08:00`. Without one it is what clocks of `zone` show.
   static func calendar(_ text: String, _ zone: LocalZone) -> Int128? {
-    let bytes = Array(text.utf8)
+    var bytes = Array(text.utf8)
+    // 2026-11-21 00:11 is a time, too.
+    if bytes.count == 16 { bytes += ":00".utf8 }
     guard bytes.count >= 19, bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
     func part(_ range: Range<Int>) -> Substring { Substring(String(decoding: bytes[range], as: UTF8.self)) }
     func has(_ scalars: String, at place: Int) -> Bool { scalars.utf8.contains(bytes[place]) }
@@ -45,6 +47,38 @@ enum TimeLiteral {
     if place == bytes.count { return clamped(Int128(zone.moment(of: reading)) * 1_000_000_000 + Int128(nanoseconds)) }
     guard let offset = offset(part(place..<bytes.count)) else { return nil }
     return clamped(Int128(reading - offset * 60) * 1_000_000_000 + Int128(nanoseconds))
+  }
+
+  /// A time of day, `00:11:46.123` or `00:11`, on a day that is given by any of its seconds on the clocks of `zone`.
+  static func timeOfDay(_ text: String, onDay local: Int64, _ zone: LocalZone) -> Int128? {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard (2...3).contains(parts.count), let hour = number(parts[0], 2...2), let minute = number(parts[1], 2...2),
+      hour < 24, minute < 60
+    else { return nil }
+    var (second, nanoseconds): (Int64, Int64) = (0, 0)
+    if parts.count == 3 {
+      let halves = parts[2].split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+      guard let whole = number(halves[0], 2...2), whole < 60, let rest = halves.count == 2 ? fraction(halves[1]) : 0
+      else { return nil }
+      (second, nanoseconds) = (whole, rest)
+    }
+    let midnight = local - ((local % 86_400) + 86_400) % 86_400
+    let reading = midnight + (hour * 60 + minute) * 60 + second
+    return clamped(Int128(zone.moment(of: reading)) * 1_000_000_000 + Int128(nanoseconds))
+  }
+
+  /// How many nanoseconds a moment that was read of `text` may mean: as many as its last digit stands for.
+  static func precision(_ text: String) -> Int64 {
+    let digits = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    if digits.count == 2 {
+      let count = digits[1].prefix { $0.isASCII && $0.isNumber }.count
+      return (min(count, 9)..<9).reduce(1) { unit, _ in unit * 10 }
+    }
+    if !text.contains(":") { return [13: 1_000_000, 16: 1_000, 19: 1][text.utf8.count] ?? 1_000_000_000 }
+    // Without its date and zone, a time to the minute has one colon.
+    let time = text.split(whereSeparator: { "Tt ".contains($0) }).first { $0.contains(":") } ?? Substring(text)
+    let clock = time.prefix { $0.isNumber || $0 == ":" }
+    return clock.split(separator: ":").count < 3 ? 60_000_000_000 : 1_000_000_000
   }
 
   /// Minutes east of Greenwich.

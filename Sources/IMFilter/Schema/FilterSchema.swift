@@ -7,6 +7,8 @@ package struct FilterSchema: Sendable {
   private let indices: [String: Int]
   /// The zone of times that name none.
   package var zone = LocalZone.utc
+  /// When the messages begin: a time of day is of that day, or of the next one. `nil` where that cannot be known; then times have dates.
+  package var begin: (@Sendable () -> Timestamp?)?
 
   /// A schema of `fields`; of two with the same name the first is found.
   package init(fields: [FilterField]) {
@@ -25,7 +27,7 @@ package struct FilterSchema: Sendable {
     var fields = fields
     fields[index].kind = .name(known: known)
     var schema = FilterSchema(fields: fields)
-    schema.zone = zone
+    (schema.zone, schema.begin) = (zone, begin)
     return schema
   }
 }

@@ -57,6 +57,14 @@ package struct FailCondition: Equatable, Sendable {
     figures.filter { Self.isMeant($0, by: name) && holds($0) }
   }
 
+  /// Whether `figures` do not tell if it holds: no value that it is about is known.
+  package func isUnknown(in figures: [ComparedFigure]) -> Bool {
+    !figures.contains { figure in
+      guard Self.isMeant(figure, by: name) else { return false }
+      return isOfChange ? figure.change != nil : figure.new != nil
+    }
+  }
+
   private static func isMeant(_ figure: ComparedFigure, by name: String) -> Bool {
     figure.name == name || figure.baseName == name
   }
@@ -85,6 +93,8 @@ package struct FailCondition: Equatable, Sendable {
     case ("%", _, true): return .relativeChange(value)
     case ("%", .ratio, false): return .value(value)
     case ("ms", .milliseconds, _), ("s", .milliseconds, _): return isChange ? .change(value) : .value(value)
+    // 3 may be meant for 3 %: a share is at most 1.
+    case ("", .ratio, _) where abs(value) > 1: return nil
     case ("", .ratio, _), ("", .count, _): return isChange ? .change(value) : .value(value)
     default: return nil
     }

@@ -85,7 +85,7 @@ extension Ladder {
   private func silence(from: Timestamp, to: Timestamp) -> LadderLine? {
     let length = to.nanoseconds(since: from) / 1_000
     guard length >= Self.silence else { return nil }
-    var text = "\(Words.length(length)) no traffic"
+    var text = "\(Words.length(length)) without a frame"
     var isTrouble = false
     if let heartbeat, heartbeat.interval > 0, length > heartbeat.interval + heartbeat.interval / 2 {
       let missed = UInt64(max(1, (length - heartbeat.interval / 2) / heartbeat.interval))

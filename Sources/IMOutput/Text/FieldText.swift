@@ -14,7 +14,12 @@ extension ByteWriter {
       literal(" hidden\n")
       return
     }
-    lines(of: field.value, plan, depth: depth)
+    // What users write is text wherever it is text, also where the protocol only says how many bytes it has.
+    if case .bytes(let bytes) = field.value, MessageText.isText(info), !bytes.isEmpty, let text = MessageText.text(bytes) {
+      lines(of: .text(text), plan, depth: depth)
+    } else {
+      lines(of: field.value, plan, depth: depth)
+    }
     // The line feed gives way.
     if case .list = field.value { return }
     if case .object = field.value { return }

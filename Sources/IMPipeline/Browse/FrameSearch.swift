@@ -1,6 +1,7 @@
 import IMBrowser
 import IMCapture
 import IMEngine
+import IMFields
 import IMOutput
 import IMProfile
 import IMStore
@@ -107,6 +108,8 @@ private final class FrameFinder: EngineSink {
   /// The files that are read.
   private let paths: [String]
   private(set) var found: FrameDissection?
+  /// Of some protocols a frame says what the next ones mean, as the version in MQTT's CONNECT.
+  private var book = FieldBook()
 
   init(_ wanted: FrameRequest, _ place: StoredPlace, _ plans: [ProtocolPlan], _ paths: [String]) {
     (self.wanted, self.place, self.plans, self.paths) = (wanted, place, plans, paths)
@@ -116,13 +119,16 @@ private final class FrameFinder: EngineSink {
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
-    guard found == nil, PacketNumber.inFile(frame.number) == wanted.packet,
-      paths.count < 2 || paths[Int(PacketNumber.file(frame.number))] == place.capture,
-      frame.streamOffset == wanted.streamOffset,
-      direction == wanted.direction, Int(connection.plan) < plans.count
-    else { return }
+    guard found == nil, Int(connection.plan) < plans.count else { return }
     let plan = plans[Int(connection.plan)]
-    guard place.isOf(frame, plan) else { return }
-    found = FrameDissection(frame, connection, direction, plan, bytes: bytes, body: body, tlvs: tlvs)
+    let isFound =
+      PacketNumber.inFile(frame.number) == wanted.packet
+      && (paths.count < 2 || paths[Int(PacketNumber.file(frame.number))] == place.capture)
+      && frame.streamOffset == wanted.streamOffset && direction == wanted.direction && place.isOf(frame, plan)
+    if isFound {
+      found = FrameDissection(frame, connection, direction, plan, bytes: bytes, body: body, tlvs: tlvs, book: &book)
+    } else if plan.fields?.remembers == true {
+      _ = book.fields(frame, connection, direction, plan, bytes: bytes, body: body)
+    }
   }
 }

@@ -28,7 +28,7 @@ package struct ExportOptions: Sendable {
 
 /// A chunk of time that has both its ends.
 struct ExportRange {
-  let from: Timestamp, to: Timestamp
+  var from = Timestamp.distantPast, to = Timestamp.distantFuture
 
   func contains(_ time: Timestamp) -> Bool { time >= from && time <= to }
 }

@@ -49,40 +49,31 @@ func exportMessages(_ run: Run, _ places: Set<MessagePlace>, to path: String) ->
 }
 
 /// Reads the two ends of a range of time; `nil` where neither is given. A time of day is of the day on which the capture begins, or of
-/// the next one, where it would be earlier than its beginning.
+/// the next one, where it would be earlier than its beginning. A time to the second means all of that second.
 func readRange(_ run: Run, from: String?, to: String?) throws(UsageError) -> ExportRange? {
   var first: Timestamp??
-  func moment(_ text: String?, _ option: String, _ otherwise: Timestamp) throws(UsageError) -> Timestamp {
-    guard let text else { return otherwise }
-    if let time = readMoment(text, zone: .local) { return time }
-    if text.utf8.count >= 8, text.utf8.dropFirst(2).first == UInt8(ascii: ":") {
+  func moment(_ text: String, _ option: String) throws(UsageError) -> Timestamp {
+    if let time = readMoment(text, zone: .local) {
+      guard time.seconds < 315_532_800, !text.contains(":") else { return time }
+      throw UsageError(
+        message: "\(option) '\(text)': is in \(time.seconds < 0 ? "the years before 1970" : "the 1970s"); "
+          + "a time of a ladder counts from its connection's first packet, and is not taken here: give a time of day")
+    }
+    if text.utf8.dropFirst(2).first == UInt8(ascii: ":") {
       let begin = first ?? run.firstPacketTime()
       first = .some(begin)
-      if let time = begin.flatMap({ momentOfDay(text, near: $0) }) { return time }
+      if let time = begin.flatMap({ readTimeOfDay(text, near: $0, zone: .local) }) { return time }
     }
     throw UsageError(
       message:
         "\(option) '\(text)': expected a time, such as '2026-11-21 00:11:46', 00:11:46 or seconds since 1970")
   }
   guard from != nil || to != nil else { return nil }
-  let range = ExportRange(
-    from: try moment(from, "--from", .distantPast), to: try moment(to, "--to", .distantFuture))
+  var range = ExportRange()
+  if let from { range.from = try moment(from, "--from") }
+  if let to { range.to = lastNanosecond(of: try moment(to, "--to"), readFrom: to) }
   guard range.from <= range.to else { throw UsageError(message: "--from is later than --to") }
   return range
-}
-
-/// A time of day as text shows it, on the day of `begin` by the local clock, or on the next one where it would be a second or more
-/// earlier.
-private func momentOfDay(_ text: String, near begin: Timestamp) -> Timestamp? {
-  for day: Int64 in [0, 1] {
-    let local = begin.advanced(
-      by: (Int64(LocalZone.local.offset(at: begin.seconds)) + day * 86_400) * 1_000_000_000)
-    var out = ByteWriter(capacity: 64)
-    out.instant(local)
-    guard let time = readMoment(String(out.text.prefix(10)) + "T" + text, zone: .local) else { return nil }
-    if time.seconds >= begin.seconds { return time }
-  }
-  return nil
 }
 
 /// One export.

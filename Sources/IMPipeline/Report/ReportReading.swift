@@ -38,7 +38,8 @@ final class ReportReading {
       countedLines: figures.run.summary.lines)
     model.errors = errors.filter { !$0.isBrokenPipe }.map(Self.words)
     model.unread = run.unread(driver)
-    model.hasKeyLog = !driver.engine.tlsReasons.isEmpty
+    model.hasKeyLog = run.decode.secrets?.hasKeys ?? false
+    model.explainsTLS = !driver.engine.tlsReasons.isEmpty
     model.statuses = figures.statuses
     model.series = sink.series
     model.typeNames = sink.namesOfTypes()

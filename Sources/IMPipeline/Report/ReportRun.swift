@@ -92,9 +92,8 @@ private struct ReportRun {
     }
     // Without an old capture there are values, and no changes.
     let figures = model.comparison?.figures ?? ComparedFigure.all(first.total, first.total)
-    let failed = ComparisonWriter.failures(conditions, in: figures)
-    for line in failed { logError(line) }
-    return failed.isEmpty || status != .success ? status : .fired
+    return conclude(
+      conditions, of: figures, isDecoded: model.summary.ledger.decodedConnections > 0, status)
   }
 
   /// Reads the capture for its figures. Gives what they show, the worst connections, and how reading ended.

@@ -21,7 +21,8 @@ final class ReportSink: EngineSink {
   private var lost: [(message: ReportModel.LostMessage, session: UInt32)] = []
   private var lostCount: UInt64 = 0
   private(set) var ambiguous: UInt64 = 0
-  private(set) var worst: ReportModel.WorstMessage?
+  /// The worst message of each connection, and how many of its messages came to as bad an end.
+  private var worstOfConnections: [UInt32: (message: ReportModel.WorstMessage, count: UInt64)] = [:]
   /// When the first problem of a connection began.
   private(set) var troubleAt: [UInt32: Timestamp] = [:]
   /// Connections that are over, the worst and the first ones.
@@ -93,7 +94,7 @@ final class ReportSink: EngineSink {
     if role != .heartbeat, exchange.isAnswered, exchange.latency != nil, exchange.repeats > 0 { ambiguous += 1 }
     problems.settled(exchange, role, serial)
     let isLost = exchange.fate == .unanswered || exchange.fate == .damaged
-    if let message = ReportModel.WorstMessage(exchange, role), message.isWorse(than: worst) { worst = message }
+    if let message = ReportModel.WorstMessage(exchange, role) { note(message, on: serial) }
     if isLost || exchange.fate == .rejected || exchange.repeats > 0 { trouble(serial, exchange.firstAt) }
     if role == .heartbeat, isLost { heartbeats.miss(exchange.firstAt) }
     sessions.met(exchange.session)
@@ -107,6 +108,25 @@ final class ReportSink: EngineSink {
       exchange, type: plans[Int(exchange.plan)].reportName(of: exchange.kind), session: nil)
     lost.append((message, exchange.session))
     if lost.count >= 2 * ReportModel.maximumLost { cutLost() }
+  }
+
+  private func note(_ message: ReportModel.WorstMessage, on connection: UInt32) {
+    guard var known = worstOfConnections[connection] else {
+      if worstOfConnections.count < Self.maximumCount { worstOfConnections[connection] = (message, 1) }
+      return
+    }
+    if message.fate == known.message.fate { known.count += 1 } else if message.fate > known.message.fate { known.count = 1 }
+    if message.isWorse(than: known.message) { known.message = message }
+    worstOfConnections[connection] = known
+  }
+
+  /// The worst message of the connection on which most came to as bad an end; `nil` where all went well.
+  var worst: ReportModel.WorstMessage? {
+    let all = worstOfConnections.values
+    guard let fate = all.map(\.message.fate).max() else { return nil }
+    let worst = all.filter { $0.message.fate == fate }
+    let most = worst.map(\.count).max()
+    return worst.filter { $0.count == most }.map(\.message).min { $0.isWorse(than: $1) }
   }
 
   private func cutLost() {

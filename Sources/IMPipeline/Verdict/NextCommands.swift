@@ -16,11 +16,15 @@ struct NextCommands {
     if run.isLive { return live }
     let topics = Set(verdict.findings.filter { $0.level == .warning || $0.level == .bad }.map(\.topic))
     var all: [String] = []
+    if let other = run.mistaken(driver)?.other { all.append(command("why", ["--profile", other])) }
     if topics.contains(.lost) { all.append(command("messages", ["--lost"])) }
     if let worst = model.worst, !topics.isDisjoint(with: [.lost, .rejected, .retried, .heartbeats]) {
       all.append(command("ladder", ["--conn", "\(worst.connection)"]))
     }
     if topics.contains(.rejected) { all.append(command("messages", ["--rejected"])) }
+    if topics.contains(.control) {
+      all.append(command("messages", ["-Y", "role == control && fate in {rejected, unanswered, damaged}"]))
+    }
     if topics.contains(.retried) { all.append(command("messages", ["--retried"])) }
     if topics.contains(.heartbeats) {
       all.append(command("messages", ["-Y", "heartbeat && fate in {unanswered, damaged}"]))
@@ -31,7 +35,11 @@ struct NextCommands {
       let isEncrypted = driver.engine.totals.tlsConnections > 0
       if isEncrypted, run.decode.keyLogs.isEmpty { all.append(command("why", ["--keylog", "KEYLOG"])) }
       let port = driver.engine.busiestUndecodedPorts(1).first { $0.bytes > 0 && $0.look == nil }?.port
-      if let port, !isEncrypted { all.append(command("profile new", ["--port", "\(port)"], decodes: false)) }
+      if let port, !isEncrypted {
+        all.append(
+          run.builtInProfile(forPort: port).map { command("why", ["--profile", $0]) }
+            ?? command("profile new", ["--port", "\(port)"], decodes: false))
+      }
       if !topics.contains(.connections) { all.append(command("streams", [])) }
     } else if run.isReadTwice {
       let report = command("report", ["-o", "report.html"])

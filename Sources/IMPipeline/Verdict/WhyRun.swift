@@ -51,9 +51,9 @@ package func runWhy(
     return .ioError
   }
   let total = result.model.figures.total
-  let failed = ComparisonWriter.failures(options.conditions, in: ComparedFigure.all(total, total))
-  for line in failed { logError(line) }
-  return failed.isEmpty || status != .success ? status : .fired
+  return conclude(
+    options.conditions, of: ComparedFigure.all(total, total),
+    isDecoded: driver.engine.totals.decodedConnections > 0, status)
 }
 
 /// The verdict on a run that has ended, and what goes with it.

@@ -32,7 +32,7 @@ package struct Verdict: Sendable {
   package struct Finding: Sendable {
     /// A topic, by the name that JSON has for it.
     package enum Topic: String, Sendable {
-      case lost, unknown, pending, rejected, retried, heartbeats, connections
+      case lost, unknown, pending, rejected, retried, control, heartbeats, connections
       case roundTrips = "round_trips", unread
 
       /// The words in front of it on a terminal.
@@ -59,6 +59,11 @@ package struct Verdict: Sendable {
       switch topic {
       case .rejected: return "\(grouped(count)) \(Verdict.were(count)) rejected"
       case .retried: return "\(grouped(count)) needed a retry"
+      case .control:
+        let rejected = causes.first { $0.name == "rejected" }?.count ?? 0
+        return rejected > 0
+          ? "\(IMOutput.count(rejected, "control frame")) \(Verdict.were(rejected)) rejected"
+          : "\(IMOutput.count(count, "control frame")) went unanswered"
       case .heartbeats:
         return count > 0
           ? "\(grouped(count)) of \(IMOutput.count(total ?? 0, "heartbeat")) went unanswered"
@@ -161,10 +166,11 @@ package struct Verdict: Sendable {
     }
     if ledger.tlsConnections > 0 {
       let share = "\(ledger.tlsConnections) of \(count(ledger.connections, "TCP connection"))"
+      let it = ledger.tlsConnections == 1 ? "it" : "them"
       let what =
         model.hasKeyLog
-        ? "the key log does not open \(ledger.tlsConnections == 1 ? "it" : "them")" : "to read them: --keylog FILE"
-      return "Nothing was decoded: \(share) \(ledger.tlsConnections == 1 ? "is" : "are") encrypted; \(what)"
+        ? "; the key log does not open \(it)" : model.explainsTLS ? "" : "; to read \(it): --keylog FILE"
+      return "Nothing was decoded: \(share) \(ledger.tlsConnections == 1 ? "is" : "are") encrypted\(what)"
     }
     return
       "Nothing was decoded: \(count(ledger.connections, "TCP connection")), none in a protocol that imdump was told to read"

@@ -15,6 +15,7 @@ struct VerdictFindings {
     unknown()
     rejected()
     retried()
+    control()
     heartbeats()
     connections()
     unread()
@@ -113,12 +114,7 @@ struct VerdictFindings {
     guard rejected > 0 else { return }
     let rows = RefusalRow.rows(
       model.figures.total.refusals, model.summary.plans, model.statuses, role: .message)
-    let named = rows.prefix(2).map { row in
-      let status = [row.name, row.status.map { row.name == nil ? "status \($0)" : "(\($0))" }].compactMap { $0 }
-        .joined(separator: " ")
-      return "\(row.type) \(status.isEmpty ? "" : "with \(status) ")\(grouped(row.count))"
-    }
-    let statuses = named.isEmpty ? [] : [Words.list(named + (rows.count > named.count ? ["others"] : []))]
+    let statuses = rows.isEmpty ? [] : [Self.list(rows, all: 0)]
     add(
       .rejected, exceeds(.rejections, rejected, of: both.known),
       ["\(count(rejected, "message")) (\(percent(rejected, both.known)))"] + statuses, count: rejected, of: both.known)
@@ -134,6 +130,36 @@ struct VerdictFindings {
       of: both.known)
   }
 
+  /// Control frames that were refused or not answered. Refused logins are a matter of connections.
+  private mutating func control() {
+    let both = model.figures.total.control.both
+    let logins = model.figures.total.handshakes
+    let rejected = UInt64(both.rejected) - min(UInt64(both.rejected), logins.refused)
+    let unanswered = both.lost - min(both.lost, logins.unanswered)
+    guard rejected > 0 || unanswered > 0 else { return }
+    var sentences: [String] = []
+    if rejected > 0 {
+      let rows = RefusalRow.rows(
+        model.figures.total.refusals, model.summary.plans, model.statuses, role: .control)
+      sentences.append("\(count(rejected, "control frame")) rejected: \(Self.list(rows, all: rejected))")
+    }
+    if unanswered > 0 { sentences.append("\(count(unanswered, "control frame")) without an answer") }
+    add(
+      .control, .warning, sentences, count: rejected + unanswered, of: both.known,
+      causes: [(name: "rejected", count: rejected), (name: "unanswered", count: unanswered)].filter { $0.count > 0 })
+  }
+
+  /// Types and statuses of rejections, the two most frequent by name.
+  private static func list(_ rows: [RefusalRow], all: UInt64) -> String {
+    let named = rows.prefix(2).map { row in
+      let status = [row.name, row.status.map { row.name == nil ? "status \($0)" : "(\($0))" }].compactMap { $0 }
+        .joined(separator: " ")
+      let text = row.type + (status.isEmpty ? "" : " with \(status)")
+      return row.count == all ? text : "\(text) \(grouped(row.count))"
+    }
+    return Words.list(named + (rows.count > named.count ? ["others"] : []))
+  }
+
   // MARK: Heartbeats and connections
 
   private mutating func heartbeats() {
@@ -143,7 +169,7 @@ struct VerdictFindings {
     guard beats.missed > 0 || silence != nil else { return }
     var sentences: [String] = []
     if beats.missed > 0 {
-      let interval = beats.interval.map { ", every \(Words.length(Int64($0)))" } ?? ""
+      let interval = beats.spacing.percentile(50).map { ", usually every \(Words.length($0))" } ?? ""
       sentences.append("\(grouped(beats.missed)) of \(grouped(known)) unanswered\(interval)")
     }
     if let silence { sentences.append("silence: \(silence)") }
@@ -167,8 +193,9 @@ struct VerdictFindings {
     let isNotable =
       logins > 0 || exceeds(.connections, failed, of: counts.succeeded + failed) == .warning
       || exceeds(.reconnects, counts.reconnects, of: counts.opened) == .warning
+    // Resets and few reconnects are told, and neither good nor bad.
     add(
-      .connections, isNotable ? .warning : .good,
+      .connections, isNotable ? .warning : nil,
       ["\(grouped(model.summary.ledger.connections)) seen: \(parts.joined(separator: ", "))"], count: failed,
       of: counts.succeeded + failed,
       causes: [
@@ -201,6 +228,10 @@ struct VerdictFindings {
       return
         "\(way == .clientToServer ? "client to server" : "server to client"): p50 \(Words.length(p50)), p95 \(Words.length(p95)), p99 \(Words.length(p99))"
     }
-    if !sentences.isEmpty { add(.roundTrips, nil, sentences) }
+    guard !sentences.isEmpty else { return }
+    let retried = UInt64(model.messages.ackedAfterRetry)
+    let leftOut =
+      retried > 0 ? ["without \(count(retried, "message")) answered after a retry: which copy was answered is not known"] : []
+    add(.roundTrips, nil, sentences + leftOut)
   }
 }

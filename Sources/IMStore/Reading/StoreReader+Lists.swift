@@ -28,6 +28,12 @@ extension StoreReader {
     }
   }
 
+  /// When a connection's first packet came; `nil` where that is not known.
+  package func start(ofConnection id: Int64) throws(StoreError) -> Timestamp? {
+    (try withStatement("SELECT start_us FROM connection WHERE id = ?1", id) { $0.microseconds(0) } ?? nil)
+      .map { Timestamp(microseconds: $0) }
+  }
+
   /// The name of the profile that decodes a connection; `nil` where that is not known yet.
   package func profile(ofConnection id: Int64) throws(StoreError) -> String? {
     try withStatement("SELECT profile FROM connection WHERE id = ?1", id) { $0.text(0) } ?? nil

@@ -123,8 +123,6 @@ struct Figures {
     let late: Int32
     /// In microseconds; below 0 where there is none, and of a heartbeat.
     let roundTrip: Int64
-    /// The bucket of the round trip.
-    let roundTripBucket: Int
     /// The times of the first copy and of the last copy or answer, in microseconds.
     let begun: Int64, ended: Int64
 
@@ -135,7 +133,6 @@ struct Figures {
       retries = Int64(exchange.repeats)
       late = exchange.flags.rawValue & Exchange.Flags.late.rawValue == 0 ? 0 : 1
       roundTrip = role == .heartbeat ? -1 : exchange.roundTrip?.microseconds ?? -1
-      roundTripBucket = roundTrip >= 0 ? RTTBuckets.index(ofMicroseconds: roundTrip) : 0
       begun = exchange.firstAt.microseconds
       ended = max(exchange.lastAt, exchange.ackedAt).microseconds
     }

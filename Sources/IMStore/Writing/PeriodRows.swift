@@ -58,8 +58,7 @@ struct PeriodRows: ~Copyable {
       current[place].row.isFresh = true
       current[place].row.figures.count(sample, instead: old)
       if sample.roundTrip >= 0, old?.roundTrip ?? -1 < 0 {
-        current[place].row.roundTrips.record(
-          microseconds: sample.roundTrip, bucket: sample.roundTripBucket, sample.direction)
+        current[place].row.roundTrips.record(microseconds: sample.roundTrip, sample.direction)
       }
     }
   }

@@ -105,8 +105,7 @@ struct SessionRows: ~Copyable {
       roundTrips.append(RTTByDirection())
     }
     guard let known = gathered[place].roundTrips else { return }
-    roundTrips[Int(known)].record(
-      microseconds: sample.roundTrip, bucket: sample.roundTripBucket, sample.direction)
+    roundTrips[Int(known)].record(microseconds: sample.roundTrip, sample.direction)
   }
 
   /// Counts a message whose row has changed, `instead` of what it was counted as before. The row of its session is there, or waits to
