@@ -18,7 +18,8 @@ extension Browser {
         : command("streams", ["--sort", "problems"] + connectionFilter)
     // SQL has no percentiles.
     case .types:
-      command("messages", ["--by", types.rows.selected.map { $0.role == "topic" } == true ? "topic" : "type"] + timeFilter)
+      command(
+        "messages", ["--by", types.rows.selected.map { $0.role == "topic" } == true ? "topic" : "type"] + timeFilter)
     case .problems:
       source.isStore
         ? query("SELECT kind, cause, count(*) FROM problems\(sqlTimes.map { " WHERE " + $0 } ?? "") GROUP BY 1, 2")
@@ -89,7 +90,8 @@ extension Browser {
   }
 
   private var ladderTimes: [String] {
-    times.map { ["--from", Self.instant($0.lowerBound), "--to", Self.instant($0.upperBound.advanced(by: -1_000))] } ?? []
+    times.map { ["--from", Self.instant($0.lowerBound), "--to", Self.instant($0.upperBound.advanced(by: -1_000))] }
+      ?? []
   }
 
   /// The connection of the line that is selected.

@@ -259,9 +259,10 @@ extension Browser {
     grid.put(String(repeating: "─", count: grid.width), row: top - 1, column: 0, style: Style(.faint))
     grid.put(fitted: " \(title) ", row: top - 1, column: 2, width: max(0, grid.width - 4), style: Style(.name))
     let hasMessages = !(screen == .problems && problems.selected?.bit == nil)
-    guard let items = hasMessages ? preview.items : [] else { return }
+    guard let items = hasMessages ? previewChoice.flatMap({ preview.items(of: $0.0) }) : [] else { return }
     if items.isEmpty { grid.put(" " + none, row: top, column: 0, style: Style(.faint)) }
-    let layout = RowLayout(width: grid.width, showsClient: screen == .problems || screen == .types, showsTexts: showsTexts,
+    let layout = RowLayout(
+      width: grid.width, showsClient: screen == .problems || screen == .types, showsTexts: showsTexts,
       hasTopics: totals.hasTopics)
     for (i, item) in items.prefix(preview.height).enumerated() {
       let context = RowContext(item: item, previous: nil, fields: nil)

@@ -114,7 +114,9 @@ extension Browser {
   /// Shows topics and what messages say, or hides them.
   private mutating func toggleTexts() {
     showsTexts.toggle()
-    note = showsTexts ? "texts are shown, as far as the store has them: --payload keeps what users write" : "texts are hidden"
+    note =
+      showsTexts
+      ? "texts are shown, as far as the store has them: --payload keeps what users write" : "texts are hidden"
   }
 
   /// Wraps the texts of messages, or cuts them again.
@@ -386,7 +388,9 @@ extension Browser {
     guard screen == .messages else { return changeOrder(at: now) { $0.filter = text } }
     filterError = nil
     if !text.allSatisfy({ $0 == " " }) {
-      do throws(FilterError) { _ = try StoredFilter(text, zone: zone, begin: strip.firstMoment) } catch { filterError = error.description }
+      do throws(FilterError) { _ = try StoredFilter(text, zone: zone, begin: strip.firstMoment) } catch {
+        filterError = error.description
+      }
     }
     // What is wrong is not asked for: the last good list stays.
     if filterError == nil { filterSignal.change(at: now) { $0 = text.allSatisfy { $0 == " " } ? "" : text } }

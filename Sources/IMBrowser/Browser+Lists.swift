@@ -60,10 +60,12 @@ struct Preview: Sendable {
   /// What was asked for last; its generation counts up.
   private(set) var request: PageRequest?
   private(set) var isAwaited = false
-  /// The messages; `nil` while they are on their way.
-  private(set) var items: [MessageItem]?
+  private var items: [MessageItem]?
   /// Whether the store has got more since they were read.
   var isStale = false
+
+  /// The messages of `choice`; `nil` while they are on their way.
+  func items(of choice: PageRequest.Choice) -> [MessageItem]? { request?.choice == choice ? items : nil }
 
   /// The request for other messages than those that are there or on their way; `nil` for none.
   mutating func next(_ choice: PageRequest.Choice, _ place: PageRequest.Place) -> PageRequest? {
@@ -123,7 +125,7 @@ extension Browser {
   }
 
   /// The messages that the preview shows; `nil` where nothing is selected, or what is selected has no messages.
-  private var previewChoice: (PageRequest.Choice, PageRequest.Place)? {
+  var previewChoice: (PageRequest.Choice, PageRequest.Place)? {
     func lastProblems(_ page: PageChoice) -> (PageRequest.Choice, PageRequest.Place) {
       (PageRequest.Choice(page), .before(.max))
     }

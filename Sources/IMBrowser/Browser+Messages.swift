@@ -13,7 +13,8 @@ extension Browser {
     let detailRows = isBeside ? 0 : grid.height >= 20 ? max(8, room / 3) : 0
     let width = isBeside ? grid.width - 56 : grid.width
     messages.resize(room - detailRows)
-    let layout = RowLayout(width: width, showsClient: session == nil && connection == nil, wraps: wrapsText && showsTexts,
+    let layout = RowLayout(
+      width: width, showsClient: session == nil && connection == nil, wraps: wrapsText && showsTexts,
       showsTexts: showsTexts, hasTopics: totals.hasTopics)
     messages.use(layout)
     rowBook.use(layout, version: messages.rows.version)

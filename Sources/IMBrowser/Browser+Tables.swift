@@ -111,7 +111,9 @@ extension Browser {
     let hasOneWay = totals.oneWay > 0
     let hasProfiles = Set(types.found?.types.map(\.profile) ?? []).count > 1
     return [
-      Column(title: types.found?.topics.isEmpty == false ? "type or topic" : "type", width: 13, isFlexible: true, priority: 0) {
+      Column(
+        title: types.found?.topics.isEmpty == false ? "type or topic" : "type", width: 13, isFlexible: true, priority: 0
+      ) {
         ((hasProfiles && !$0.profile.isEmpty ? $0.profile + " " : "") + $0.name, Style(.name))
       },
       Column(title: "role", width: 9, priority: 10) { ($0.role, Style(.faint)) },

@@ -202,7 +202,8 @@ package struct KeyMap: Sendable {
   package static let types = KeyMap(
     [
       Row(
-        keys: [Key(.enter), Key(.right), Key("l")], label: "Enter → l", action: .open, help: "the messages of the type or topic",
+        keys: [Key(.enter), Key(.right), Key("l")], label: "Enter → l", action: .open,
+        help: "the messages of the type or topic",
         word: "messages"),
       back,
     ] + moving + general)

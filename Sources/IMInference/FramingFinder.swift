@@ -20,6 +20,8 @@ package struct FoundFraming: Sendable {
   package let proof: Double
   /// Other framings that cut the samples in the same places.
   package let equals: [FramingHypothesis]
+  /// Frames whose body looks like an object of JSON.
+  package let jsonCount: Int
 }
 
 /// Finds how the frames of samples end, by testing hypotheses.
@@ -86,12 +88,39 @@ package struct FramingFinder {
       $0.score >= 0.85 * first.score && $0.walk.cuts <= first.walk.cuts && $0.hypothesis.isPart(of: first.hypothesis)
         || Self.areSame($0.walk, first.walk)
     }
-    let chosen = related.min { Self.rank($0.hypothesis) < Self.rank($1.hypothesis) } ?? first
+    let chosen = widened(related.min { Self.rank($0.hypothesis) < Self.rank($1.hypothesis) } ?? first)
     let equals = full.filter { $0.hypothesis != chosen.hypothesis && Self.areSame($0.walk, chosen.walk) }
     return FoundFraming(
       hypothesis: chosen.hypothesis, frameCount: chosen.walk.frames.count, byteCount: chosen.walk.byteCount,
       explainedCount: chosen.walk.explainedCount, hits: chosen.walk.hits, chances: chosen.walk.chances,
-      errors: chosen.walk.errors, proof: chosen.score, equals: equals.map(\.hypothesis))
+      errors: chosen.walk.errors, proof: chosen.score, equals: equals.map(\.hypothesis),
+      jsonCount: chosen.walk.frames.count { isJSON($0) })
+  }
+
+  /// Whether a frame ends like an object of JSON that begins shortly after its first byte.
+  private func isJSON(_ frame: FrameWalk.Place) -> Bool {
+    let bytes = views[Int(frame.sample)].bytes[Int(frame.start)..<Int(frame.start + frame.count)]
+    guard let end = bytes.last(where: { ![0x0a, 0x0d, 0x20, 0].contains($0) }), end == UInt8(ascii: "}") else {
+      return false
+    }
+    return bytes.prefix(32).contains(UInt8(ascii: "{"))
+  }
+
+  /// The framing by a number of twice the size, as often as that explains as much: the upper half of a number in front of the body, which
+  /// is 0 where frames are short, is else taken for the length of an empty frame in front of each.
+  private func widened(_ scored: Scored) -> Scored {
+    guard case .length(let place, let adds) = scored.hypothesis, place.offset == 0, place.size < 4, adds == place.size,
+      place.isWhole, !place.isLittleEndian
+    else { return scored }
+    let size = 2 * place.size
+    let wide = FramingHypothesis.length(NumberPlace(offset: 0, size: size), adds: size)
+    let walk = FrameWalk(views, wide, limit: .max)
+    let empty = scored.walk.frames.count { Int($0.count) == adds }
+    guard empty * 5 >= scored.walk.frames.count * 2, walk.frames.count + empty <= scored.walk.frames.count,
+      walk.errors <= scored.walk.errors, walk.explained >= 0.99 * scored.walk.explained,
+      let score = score(walk, wide, views)
+    else { return scored }
+    return widened(Scored(hypothesis: wide, walk: walk, score: max(score, scored.score)))
   }
 
   fileprivate static func areSame(_ a: FrameWalk, _ b: FrameWalk) -> Bool {

@@ -46,7 +46,7 @@ package struct ListedConnection: Sendable {
     info = report.info
     firstSeen = report.firstSeen
     lastSeen = report.lastSeen
-    end = max(report.firstSeen, report.closedAt ?? report.lastSeen)
+    end = max(report.firstSeen, report.lastSeen)
     reason = report.reason
     resetBy = report.reason == .reset ? report.resetBy : nil
     sawSyn = report.sawSyn
@@ -74,7 +74,7 @@ package struct ListedConnection: Sendable {
   /// Whether it carries TLS, whose first message may not have been captured.
   package var isTLS: Bool { info.isTLS }
 
-  /// From its first packet to its end.
+  /// From its first packet to its last.
   package var duration: Nanoseconds { end.time(since: firstSeen) }
 
   /// From the SYN to the client's ACK, a round trip over the whole path; `nil` when not seen.

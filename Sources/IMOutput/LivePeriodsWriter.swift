@@ -15,10 +15,24 @@ package struct LivePeriodsWriter {
     columns = FigureColumns(.periods, Catalogue.periods) { $0.moment != .end }
   }
 
-  /// A line for each metric, in two blocks side by side if a terminal of `width` columns has room for them.
-  package func lines(minute: PeriodSeries.Row, whole: PeriodSeries.Row, width: Int) -> [String] {
+  /// A line for each metric, in two blocks side by side if a terminal of `width` columns has room for them. The percentiles of the whole
+  /// run are those of `total`, as in the tables below.
+  package func lines(
+    minute: PeriodSeries.Row, whole: PeriodSeries.Row, total: EndpointMetrics, width: Int
+  ) -> [String] {
     let cells = [minute, whole].map { columns.cells(PeriodSnapshot($0, hasChecksums: hasChecksums)) }
-    let rows = columns.titles.indices.map { [columns.titles[$0], cells[0][$0], cells[1][$0]] }
+    var rows = columns.titles.indices.map { [columns.titles[$0], cells[0][$0], cells[1][$0]] }
+    for i in rows.indices {
+      for (way, name) in ["c2s", "s2c"].enumerated() {
+        for percent in [50, 95, 99] where rows[i][0] == "p\(percent) \(name)" {
+          guard let value = total.roundTripsByDirection[way].percentile(Double(percent)) else { continue }
+          rows[i][2] = FigureWords.milliseconds(.microseconds(value))
+        }
+      }
+    }
+    // A percentage alone does not say whether to get up.
+    let lost = [minute, whole].map { grouped($0.metrics.messages.both.lost) }
+    rows.insert(["lost"] + lost, at: rows.firstIndex { $0[0] == "loss" } ?? 0)
     let half = (rows.count + 1) / 2
     let blocks = [Array(rows[..<half]), Array(rows[half...])].map { table($0) }
     let left = blocks[0].map(IMTerminal.cells).max() ?? 0

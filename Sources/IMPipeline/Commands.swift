@@ -102,11 +102,12 @@ func printStats(_ run: Run, _ output: Output, isJSON: Bool) -> ExitStatus {
       driver.tellSettlements()
       var out = ByteWriter()
       let summary = run.summary(driver)
-      StatsTextWriter(width: output.terminalWidth).write(live: sink.figures(run, driver), to: &out)
+      let figures = sink.figures(run, driver)
+      StatsTextWriter(width: output.terminalWidth).write(live: figures, to: &out)
       let tables = out.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
       // A second for packets that wait in the kernel's buffer.
       let now = Timestamp.wallClock.seconds - 1
-      let head = live?.lines(at: now, width: output.terminalWidth ?? 80) ?? []
+      let head = live?.lines(at: now, figures.total, width: output.terminalWidth ?? 80) ?? []
       screen.paint(head + [""] + summary.lines.flatMap { wrappedLines($0, output.terminalWidth) } + [""] + tables)
     })
   screen?.end()

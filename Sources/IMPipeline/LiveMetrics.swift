@@ -28,8 +28,8 @@ final class LiveMetrics: EngineSink {
 
   static var needs: EngineOptions.Needs { PeriodSink.needs(isLive: true).union([.connections]) }
 
-  /// The lines of a terminal of `width` columns, at `now`, in seconds since 1970.
-  func lines(at now: Int64, width: Int) -> [String] {
+  /// The lines of a terminal of `width` columns, at `now`, in seconds since 1970; `total` is what the tables show.
+  func lines(at now: Int64, _ total: EndpointMetrics, width: Int) -> [String] {
     // The window is whole periods, the last of which is not over.
     let number = now / Self.step
     for (_, row) in periods.takeRows(before: number - Self.final / Self.step) { older.add(row) }
@@ -38,7 +38,8 @@ final class LiveMetrics: EngineSink {
     let minute = periods.series.sum(from: number - Self.window / Self.step + 1)
     let worst = problems.values.sorted { $0.isWorse(than: $1) }.prefix(Self.mostShown)
     let clients = writer.lines(clients: Array(worst), width: width)
-    return writer.lines(minute: minute, whole: whole, width: width) + (clients.isEmpty ? [] : [""] + clients)
+    return writer.lines(minute: minute, whole: whole, total: total, width: width)
+      + (clients.isEmpty ? [] : [""] + clients)
   }
 
   // MARK: Events of the engine

@@ -41,11 +41,14 @@ package func guessProfile(
     logError("port \(samples.port): \(refusal)")
     return max(status, .failure)
   }
+  let json =
+    guess.framing.jsonCount * 20 >= guess.framing.frameCount * 19
+    ? ["Bodies look like JSON, which 'content: json' reads: see imdump-profile(5)."] : []
   var best: (page: String, outcome: ProfileSkeleton.Outcome)?
   for proof in ProfileSkeleton.proofs(guess) where !stopping.stop.isStopped || best == nil {
     func page(_ outcome: ProfileSkeleton.Outcome?) -> String {
       ProfileSkeleton.text(
-        guess, name: name, ports: [samples.port], notes: samples.notes, proof: proof, outcome: outcome)
+        guess, name: name, ports: [samples.port], notes: samples.notes + json, proof: proof, outcome: outcome)
     }
     do throws(ProfileError) {
       let plan = try ProfileCompiler.compile(page(nil), source: "\(name).yaml")

@@ -35,7 +35,8 @@ final class StatsScreen {
     let clock = "\(seconds / 3_600):\(Self.two(seconds / 60 % 60)):\(Self.two(seconds % 60))"
     let all = ["\(title), \(clock); Ctrl-C ends", ""] + lines
     let height = max(2, output.terminalHeight ?? 24)
-    let shown = all.count > height ? Array(all.prefix(height - 1)) + ["..."] : all
+    let left = all.count - height + 1
+    let shown = left > 1 ? all.prefix(height - 1) + ["... \(left) more lines: enlarge the terminal"] : all
     text += "\u{1b}[H" + shown.map { $0 + "\u{1b}[K" }.joined(separator: "\r\n") + "\u{1b}[J"
     put(text)
   }

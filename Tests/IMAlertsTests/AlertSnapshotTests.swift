@@ -348,8 +348,8 @@ import Testing
       #expect(problem(mutant) != nil)
     }
     var other = bytes
-    other[8] = 2
-    #expect(problem(other) == AlertStateError(offset: 8, message: "its format is 2, and not 1"))
+    other[8] = 9
+    #expect(problem(other) == AlertStateError(offset: 8, message: "its format is 9, and not 2"))
     var sum = bytes
     sum[sum.count - 1] ^= 1
     #expect(problem(sum) == AlertStateError(offset: bytes.count - 8, message: "the checksum is another"))
@@ -405,6 +405,6 @@ import Testing
   /// The file of a state, with a header and a checksum that are right.
   private static func sealed(_ state: [UInt8]) -> [UInt8] {
     func word(_ value: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: value >> UInt64(8 * $0)) } }
-    return Array("imalerts".utf8) + [1, 0, 0, 0] + word(UInt64(state.count)) + state + word(fnv1a(state))
+    return Array("imalerts".utf8) + [2, 0, 0, 0] + word(UInt64(state.count)) + state + word(fnv1a(state))
   }
 }

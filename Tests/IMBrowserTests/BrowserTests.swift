@@ -250,7 +250,11 @@ import Testing
       let session = try #require(bench.browser.sessions.selected)
       let wanted = bench.source.messages.filter { $0.session == session.id && $0.problems != [] }
         .suffix(bench.browser.preview.height)
-      #expect(!wanted.isEmpty && bench.browser.preview.items?.map(\.message.id) == wanted.map(\.id))
+      #expect(
+        !wanted.isEmpty
+          && bench.browser.previewChoice.flatMap({ bench.browser.preview.items(of: $0.0) })?.map(\.message.id)
+            == wanted.map(\.id)
+      )
       let grid = bench.browser.render(width: 100, height: 30)
       #expect(grid.text(row: 28 - bench.browser.preview.height).contains("\(wanted.first?.id ?? 0) "))
       try bench.press(Key("j"))

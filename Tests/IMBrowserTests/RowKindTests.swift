@@ -100,7 +100,9 @@ import Testing
   /// An answer for another width is never shown.
   @Test func rowsOfAnotherWidthAreDropped() throws {
     let rows = RowTable(
-      ListedMessages.drawn(100, seed: 4).messages.map { MessageItem($0, client: "", texts: StoredMessageTexts(), zone: .utc) })
+      ListedMessages.drawn(100, seed: 4).messages.map {
+        MessageItem($0, client: "", texts: StoredMessageTexts(), zone: .utc)
+      })
     var book = RowBook()
     book.use(RowLayout(width: 80, showsClient: true), version: 1)
     let found = book.nextRequest(rows, seen: 0..<10)

@@ -90,6 +90,23 @@ import Testing
     #expect(list.selected == nil && list.visible.isEmpty)
   }
 
+  /// Until a row is chosen the first one is selected, whichever it is: a list that fills while it is looked at begins with what matters.
+  @Test func theFirstRowIsSelectedUntilOneIsChosen() {
+    var list = SelectableList<Int, Int> { $0 }
+    list.resize(2)
+    list.replace([3])
+    list.replace([1, 2, 3])
+    #expect(list.selected == 1)
+    list.move(1)
+    list.replace([9, 8, 7, 2])
+    #expect(list.selected == 2)
+    list.replace([])
+    list.prefer(5)
+    list.replace([4, 5])
+    list.replace([6, 4, 5])
+    #expect(list.selected == 5)
+  }
+
   /// Words for states: by their names, or as the column shows them, and the other way round.
   @Test(arguments: [
     ("state:reset", [2]), ("state:re", [2, 4]), ("STATE:OPEN", [1]), ("!state:closed", [1, 2, 4, 5]),

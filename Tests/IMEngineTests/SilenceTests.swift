@@ -97,6 +97,8 @@ import Testing
       ("a segment lost", [(60, .unanswered), (1, .again), (0.5, .ping), (5, .close)], 60, nil),
       // It survived as much before: not the silence ended it.
       ("an outage", [(60, .ping), (5, .unanswered), (1, .again), (10, .reset)], 60, nil),
+      // The client gave up by itself, on a connection that may have been alive.
+      ("the client drops it", [(60, .ping), (200, .reset)], 60, nil),
       // Nobody waited for an answer.
       ("quit", [(60, .ping), (90, .unanswered), (0.01, .reset)], 60, nil),
       ("the capture ends", [(60, .ping), (90, .unanswered)], 60, nil),

@@ -90,7 +90,7 @@ import Testing
       ("rtt_ms > 1e999", 10, .value, "expected a number, found \"1e999\""),
       (
         "ts > \"2026-02-29T00:00:00Z\"", 6, .value,
-        "expected seconds since 1970 or a time such as \"2026-11-21T00:11:46Z\", found \"2026-02-29T00:00:00Z\""
+        "expected a time such as \"2026-11-21T00:11:46Z\" or \"00:11:46\", or seconds since 1970, found \"2026-02-29T00:00:00Z\""
       ),
       (
         "client.ip == 10.0.0.0/33", 14, .value,

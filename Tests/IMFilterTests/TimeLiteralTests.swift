@@ -44,8 +44,43 @@ import Testing
     #expect(TimeLiteral.calendar(text + "Z", berlin) == TimeLiteral.calendar(text, .utc))
   }
 
+  @Test func toTheMinute() {
+    #expect(TimeLiteral.calendar("2026-11-21T00:11", .utc) == TimeLiteral.calendar("2026-11-21T00:11:00", .utc))
+  }
+
+  /// A time of day is of the day on which the capture begins, or of the next one.
+  @Test(
+    arguments: [
+      ("23:59:30", "2026-11-21T23:59:30Z"), ("23:59:00.25", "2026-11-21T23:59:00.25Z"),
+      ("23:59", "2026-11-21T23:59:00Z"), ("23:59:00", "2026-11-21T23:59:00Z"),
+      ("23:59:00.24", "2026-11-22T23:59:00.24Z"),
+      ("00:00:10", "2026-11-22T00:00:10Z"), ("12:00", "2026-11-22T12:00:00Z"), ("24:00:00", nil), ("23:60", nil),
+      ("1:00", nil), ("23:59:", nil), ("", nil), ("23", nil), ("23:59:30Z", nil), ("23:59:30.", nil),
+    ] as [(String, String?)])
+  func timesOfDay(_ text: String, _ expected: String?) throws {
+    let begin = try #require(readMoment("2026-11-21T23:59:00.25Z", zone: .utc))
+    #expect(readTimeOfDay(text, near: begin, zone: .utc) == expected.flatMap { readMoment($0, zone: .utc) })
+    // On clocks two hours ahead it is the next day there already.
+    let east = LocalZone { _ in (7_200, "EET") }
+    #expect(
+      readTimeOfDay("01:59:30", near: begin, zone: east) == readMoment("2026-11-21T23:59:30Z", zone: .utc))
+  }
+
+  /// The last nanosecond that is meant, counted from the moment.
+  @Test(
+    arguments: [
+      ("2026-11-21 00:11:46", 999_999_999), ("00:11:46", 999_999_999), ("00:11", 59_999_999_999),
+      ("2026-11-21T00:11Z", 59_999_999_999), ("2026-11-21T00:11:46+08:00", 999_999_999), ("00:11:46.1", 99_999_999),
+      ("00:11:46.123", 999_999), ("2026-11-21T00:11:46.123456Z", 999), ("1795219906", 999_999_999),
+      ("1795219906.5", 99_999_999), ("1795219906123456", 999), ("1795219906123456789", 0), ("0.123456789", 0),
+    ] as [(String, Int64)])
+  func precision(_ text: String, _ nanoseconds: Int64) {
+    let moment = Timestamp(nanoseconds: 5)
+    #expect(lastNanosecond(of: moment, readFrom: text) == moment.advanced(by: nanoseconds), "\(text)")
+  }
+
   @Test(arguments: [
-    "", "2026-11-21", "2026-11-21T00:11", "2026-11-21T00:11:46.", "2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z",
+    "", "2026-11-21", "2026-11-21T00:1", "2026-11-21T00:11:46.", "2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z",
     "2025-02-29T00:00:00Z",
     "1900-02-29T00:00:00Z", "2026-11-31T00:00:00Z", "2026-11-21T24:00:00Z", "2026-11-21T00:60:00Z",
     "2026-11-21T00:00:60Z", "2026-11-21T00:00:00.Z", "2026-11-21T00:00:00.1234567890Z", "2026-11-21T00:00:00+8:00",

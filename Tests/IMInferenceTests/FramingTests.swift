@@ -81,6 +81,26 @@ import Testing
     #expect(guess.framing.explainedCount * 100 >= guess.framing.byteCount * 97, "\(truth)")
   }
 
+  /// A length of four bytes in front of JSON: its upper half is 0, and no length of empty frames.
+  @Test(arguments: [2, 4]) func aLongLengthIsOne(size: Int) throws {
+    var random = SeededRandom(7)
+    let samples = (0..<4).map { connection -> StreamSample in
+      var bytes: [UInt8] = []
+      var starts: [SegmentStart] = []
+      for packet in 0..<60 {
+        starts.append(SegmentStart(offset: bytes.count, packet: UInt64(packet)))
+        let text = String(repeating: "x", count: Int.random(in: 0...150, using: &random))
+        let body = Array(#"{"id":\#(packet),"op":"say","text":"\#(text)"}"#.utf8)
+        bytes += (0..<size).reversed().map { UInt8(truncatingIfNeeded: body.count >> (8 * $0)) } + body
+      }
+      return StreamSample(
+        connection: connection, direction: 0, isFromStart: true, bytes: bytes, runs: [0..<bytes.count], starts: starts)
+    }
+    let framing = try #require(GuessedProtocol(samples, seconds: 0...0)).framing
+    #expect(framing.hypothesis == .length(NumberPlace(offset: 0, size: size), adds: size))
+    #expect(framing.frameCount == 240 && framing.jsonCount == 240)
+  }
+
   @Test func linesAreFound() throws {
     var random = SeededRandom(5)
     let samples = (0..<4).map { connection -> StreamSample in

@@ -21,7 +21,9 @@ private func exact(_ samples: [Int64], _ percent: Double) -> Int64 {
 
 @Suite("Round-trip histograms")
 struct ECSHistogramTests {
-  static let ranges: [ClosedRange<Int64>] = [1...60, 100...200, 100...120_000_000, 20_000...900_000, 5_000_000...90_000_000]
+  static let ranges: [ClosedRange<Int64>] = [
+    1...60, 100...200, 100...120_000_000, 20_000...900_000, 5_000_000...90_000_000,
+  ]
 
   @Test("percentiles are within 2.5 % of the sorted samples", arguments: ranges)
   func percentiles(_ range: ClosedRange<Int64>) throws {

@@ -62,6 +62,23 @@ import Testing
     return packets
   }
 
+  /// Fields mean what the frames before have said: of MQTT 5 the properties are no part of what is published.
+  @Test func fieldsAreThoseOfTheirConnection() throws {
+    let store = try Indexed([Samples.path("mqtt5-mosquitto.pcap")])
+    let search = store.search()
+    var texts: [String] = []
+    for message in try store.reader.messages(after: 0, count: 200) where message.type == "publish" {
+      guard case .found(let frame) = search.find(store.request(message), try store.reader.place(ofMessage: message.id))
+      else {
+        Issue.record("\(message.id) was not found")
+        continue
+      }
+      texts += frame.parts.filter { $0.name == "payload" }.map(\.value)
+    }
+    // Three copies each: from the writer, and to two readers, one of which speaks MQTT 3.1.1.
+    for text in ["你好", "在地铁上 🚇", "收到请回复", "by alias"] { #expect(texts.count { $0 == text } == 3, "\(texts)") }
+  }
+
   /// The bytes lie in the packet that the store names, whoever reads the file.
   @Test(arguments: ["tjp-clean-chat.pcap", "tjp-weak-network.pcap", "tjp-damage.pcap"])
   func offsetsLieInTheirPackets(_ sample: String) throws {

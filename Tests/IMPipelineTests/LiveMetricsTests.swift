@@ -1,5 +1,6 @@
 import Foundation
 import IMEngine
+import IMMetrics
 import IMTestSupport
 import Testing
 
@@ -54,18 +55,20 @@ import Testing
     for half in [packets[..<(packets.count / 2)], packets[(packets.count / 2)...]] {
       let batch = CaptureBuilder(Array(half)).batch()
       engine.process(batch.bytes.span.bytes, batch.records.span)
-      _ = sink.lines(at: 0, width: width)
+      _ = sink.lines(at: 0, EndpointMetrics(), width: width)
     }
     engine.finish()
     let last = try #require(all.map(\.sentAt).max())
     for later in [0, 30, 45, 60, 1_000] as [Int64] {
       let now = last + later
-      let lines = sink.lines(at: now, width: width)
+      let lines = sink.lines(at: now, EndpointMetrics(), width: width)
       if width == 80 { #expect(lines.allSatisfy { $0.count <= 80 }, "\(lines)") }
       let window = (now / 5 - 11) * 5..<(now / 5 + 1) * 5
       let recent = all.filter { window.contains($0.sentAt) }
       #expect(try values("messages", in: lines) == ["\(recent.count)", "\(all.count)"])
       #expect(try values("retries", in: lines)[1] == "\(retries)")
+      let lost = [recent, all].map { "\($0.count { $0.isLost })" }
+      #expect(try values("lost", in: lines) == lost)
       // The clients with losses; on a narrow terminal in several blocks.
       guard width >= 80 else { continue }
       let head = try #require(lines.firstIndex { $0.hasPrefix("clients with the most problems") })

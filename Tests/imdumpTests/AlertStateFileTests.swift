@@ -99,7 +99,7 @@ import Testing
       ([], "byte 0: it is no state of alerts"), (Array("version: 1\n".utf8), "byte 0: it is no state of alerts"),
       (Array(whole[..<15]), "byte 15: the file ends within its header"),
       (Array(whole.dropLast(3)), "byte 12: it announces \(whole.count - 28) bytes and has \(whole.count - 31)"),
-      (changed, "byte \(whole.count - 8): the checksum is another"), (newer, "byte 8: its format is 9, and not 1"),
+      (changed, "byte \(whole.count - 8): the checksum is another"), (newer, "byte 8: its format is 9, and not 2"),
     ]
     for (bytes, says) in cases {
       try Data(bytes).write(to: URL(filePath: state))

@@ -152,7 +152,9 @@ import Testing
   }
 
   /// The list of topics has the counts and percentiles of `imdump messages --by topic`.
-  @Test(arguments: ["mqtt-mosquitto.pcap", "mqtt5-mosquitto.pcap", "mqtt-websocket.pcap", "phoenix-room.pcap"], [true, false])
+  @Test(
+    arguments: ["mqtt-mosquitto.pcap", "mqtt5-mosquitto.pcap", "mqtt-websocket.pcap", "phoenix-room.pcap"],
+    [true, false])
   func topicsAreThoseOfMessagesByTopic(_ sample: String, _ isStore: Bool) throws {
     let store = try Store(sample, ["--payload"])
     try check(try StoreReader(store.path).types().topics, "topic", store, isStore: isStore, sample)

@@ -36,6 +36,17 @@ import Testing
     }
   }
 
+  /// A gate that has nothing to judge does not open, and says what it could not judge.
+  @Test(arguments: ["diff Samples/tjp-clean-chat.pcap", "why"]) func nothingToJudge(_ command: String) throws {
+    let words = command.split(separator: " ").map(String.init)
+    let run = try Command.run(words + ["Samples/cmpp-gateway.pcap", "--fail-on", "success<99%"])
+    #expect(run.status == 1 && run.errors.contains("--fail-on success<99% cannot be judged: success is not known\n"))
+    // What was decoded has no heartbeats: that is said, and nothing is wrong with it.
+    let some = try Command.run(
+      words + ["Samples/tjp-clean-chat.pcap", "--fail-on", "loss>0%", "--fail-on", "heartbeat_loss>99%"])
+    #expect(some.status == 0, "\(some.errors)")
+  }
+
   /// A document for each figure of the JSON, with its numbers; the conditions that hold, with theirs.
   @Test func documentsHaveTheFigures() throws {
     let (old, new) = ("Samples/tjp-clean-chat.pcap", "Samples/tjp-weak-network.pcap")
@@ -75,6 +86,9 @@ import Testing
     let same = try Command.run(["diff", old, old, "--fail-on", "rtt_p99>+0%"])
     #expect(same.status == 0 && same.output.hasSuffix("each capture needs about eight\n"))
     #expect(try Command.run(["diff", old, new, "--fail-on", "speed>1"]).status == 64)
+    // 3 may be meant for 3 %.
+    #expect(try Command.run(["diff", old, new, "--fail-on", "loss>3"]).status == 64)
+    #expect(try Command.run(["diff", old, new, "--fail-on", "loss>0.03"]).status == 2)
     #expect(try Command.run(["diff", old, "Samples/none.pcap"]).status == 66)
     #expect(try Command.run(["diff", old]).status == 64)
     #expect(try Command.run(["diff", "-", "-"]).status == 64)

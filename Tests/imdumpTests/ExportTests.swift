@@ -89,6 +89,31 @@ import Testing
       })
   }
 
+  /// A time to the second means all of that second, whichever option or filter takes it.
+  @Test func timesAreThoseThatTextShows() throws {
+    let folder = try Scratch()
+    let path = Samples.path("tjp-weak-network.pcap")
+    let environment = ["TZ": "UTC"]
+    let lines = try Command.run(["messages", "-q", path], environment: environment).output.split(separator: "\n")
+    func chosen(_ from: String, _ to: String) throws -> Int {
+      let run = try Command.run(
+        ["export", path, "--from", from, "--to", to, "-w", folder.path("o.pcapng")], environment: environment)
+      let words = try #require(run.errors.firstMatch(of: /(\d+) messages? chosen/), "\(run.errors)")
+      return try #require(Int(words.1))
+    }
+    func within(_ times: ClosedRange<String>) -> Int { lines.count { times.contains(String($0.prefix(15))) } }
+    #expect(try chosen("08:53:29", "08:53:48") == within("08:53:29.000000"..."08:53:48.999999"))
+    #expect(try chosen("08:53", "08:53") == within("08:53:00.000000"..."08:53:59.999999"))
+    #expect(try chosen("2025-10-09 08:53:29.210", "08:53:29.210") == within("08:53:29.210000"..."08:53:29.210999"))
+    #expect(within("08:53:29.000000"..."08:53:48.999999") > within("08:53:29.000000"..."08:53:48.000000"))
+    let filtered = try Command.run(
+      ["messages", "-q", path, "-Y", #"ts >= "08:53:29" and ts < "08:53:49""#], environment: environment)
+    #expect(filtered.output.split(separator: "\n").count == within("08:53:29.000000"..."08:53:48.999999"))
+    // Of a pipe the day is not known before its first packet.
+    let piped = try Command.run(["messages", "-", "-Y", #"ts >= "08:53:29""#], input: "Samples/tjp-weak-network.pcap")
+    #expect(piped.status == 64 && piped.errors.contains("expected a time such as"))
+  }
+
   @Test func whatCannotBeExported() throws {
     let folder = try Scratch()
     let copy = folder.path("o.pcapng")
@@ -105,6 +130,8 @@ import Testing
       try run([own, "--lost", "-w", own]) == (74, "imdump: \(own): is the capture that is read; name another file\n"))
     #expect(try Data(contentsOf: URL(filePath: own)) == sample)
     #expect(try run([own, "--from", "today", "-w", copy]).0 == 64)
+    // The time of a ladder, which would be a moment of 1970.
+    #expect(try run([own, "--from", "8.9", "-w", copy]).1.contains("give a time of day"))
     #expect(try run([own, "--from", "2", "--to", "1", "-w", copy]).0 == 64)
     #expect(try run([folder.path("none.pcap"), "--lost", "-w", copy]).0 == 66)
     #expect(try run([own, "--conn", "1", "-w", folder.path("none/o.pcap")]).0 == 74)

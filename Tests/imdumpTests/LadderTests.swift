@@ -59,7 +59,7 @@ import Testing
     #expect(rows.contains { $0.contains("R1  |.... data 14209859 retry +3.0 s ....") })
     #expect(rows.contains { $0.hasSuffix("3.03 s after the first copy (ambiguous, not in RTT)") })
     #expect(rows.contains { $0.contains("heartbeat ") && $0.hasSuffix("no answer (peer)") })
-    #expect(rows.contains { $0.contains(". 15.0 s no traffic .") })
+    #expect(rows.contains { $0.contains(". 15.0 s without a frame .") })
     #expect(rows.last?.contains("reset (RST)") == true)
   }
 

@@ -169,12 +169,23 @@ import Testing
       "missing: 2 gaps in the capture of 1,462 bytes that reached the other side"
     ),
     (
-      "tjp-v2-chat.pcap", "Nothing was decoded: 2 TCP connections, none in a protocol that imdump was told to read.",
+      "tjp-v2-chat.pcap", "Nothing was decoded: 2 TCP connections, none in a protocol that imdump looked for.",
       "the busiest port is 8080 (24,461 bytes)"
     ),
     (
-      "mqtt5-mosquitto.pcap", "No message was lost, but 2 were rejected and there were 12 reconnects.",
-      "2 messages (4.88 %)"
+      "mqtt5-mosquitto.pcap",
+      "No message was lost, but 2 were rejected, 1 control frame was rejected and there were 12 reconnects.",
+      "1 control frame rejected: subscribe with not_authorized (135)"
+    ),
+    // Its frames have types that the default version of the protocol does not name.
+    (
+      "tjp-article-chat.pcap",
+      "No message asked for an answer, but 42 control frames went unanswered and not everything could be read.",
+      "44 of 44 frames have types that profile tjp does not name; it may be another version: try --profile tjp-article"
+    ),
+    (
+      "cmpp-gateway.pcap", "Nothing was decoded: 2 TCP connections, none in a protocol that imdump looked for.",
+      "Try --profile cmpp, which is built in for port 7890"
     ),
   ]) func theVerdictComesFirst(_ sample: String, _ headline: String, _ more: String) throws {
     let (_, root) = try Self.page([Samples.path(sample)])

@@ -147,7 +147,9 @@ struct RootReadingTests {
     }
     #expect(try run("index", "-q", "a.pcap", "-o", "s.db").ending == .exit(0))
     let added = try run("index", "--append", "s.db", "b.pcap")
-    #expect(added.ending == .exit(0) && added.errors.contains("58 rows of messages, heartbeats and control frames added"), "\(added.errors)")
+    #expect(
+      added.ending == .exit(0) && added.errors.contains("58 rows of messages, heartbeats and control frames added"),
+      "\(added.errors)")
     #expect(try run("query", "s.db", "SELECT count(*) FROM messages").output.hasSuffix(" 178\n"))
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() == ["a.pcap", "b.pcap", "s.db"])

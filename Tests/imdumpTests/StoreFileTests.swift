@@ -37,7 +37,9 @@ import Testing
     let path = folder.path("b.db")
     let run = try Command.run(["-r", Samples.path("tjp-weak-network.pcap"), "--store", path])
     // Who wants a store wants no lines, unless it is said.
-    #expect(run.status == 0 && run.output.isEmpty && run.errors.contains("b.db: 120 rows of messages, heartbeats and control frames\n"), "\(run.errors)")
+    #expect(
+      run.status == 0 && run.output.isEmpty
+        && run.errors.contains("b.db: 120 rows of messages, heartbeats and control frames\n"), "\(run.errors)")
     for table in ["messages", "problems", "session", "connection", "bucket", "info"] {
       let sql = "SELECT * FROM \(table) ORDER BY 1, 2"
       let rows = try Command.run(["query", path, sql, "--json"]).output
@@ -158,6 +160,37 @@ import Testing
           == expected)
     }
     #expect(try Command.run(["query", store.path, "--search", "车列"]).output.split(separator: "\n").count == 1)
+  }
+
+  /// The store has what `imdump transcript` prints, and to what topic, also where the protocol only says how many bytes it has.
+  @Test(arguments: ["mqtt-mosquitto.pcap", "mqtt5-mosquitto.pcap", "tjp-weak-network.pcap", "goim-room.pcap"])
+  func textsAreThoseOfTheTranscript(_ sample: String) throws {
+    let store = try Store(sample, ["--payload"])
+    let rows = try store.rows(
+      "SELECT topic, text FROM messages WHERE role = 'message' ORDER BY time_us, id")
+    let lines = try Command.run(["transcript", "-q", Samples.path(sample)]).output.split(separator: "\n")
+    #expect(rows.count == lines.count && rows.contains { $0["text"] is String })
+    for (row, line) in zip(rows, lines) {
+      if let text = row["text"] as? String, !text.contains("\n") { #expect(line.contains(": " + text), "\(line)") }
+      if let topic = row["topic"] as? String { #expect(line.contains(topic), "\(line)") }
+    }
+    #expect(rows.contains { $0["topic"] is String } == sample.hasPrefix("mqtt"))
+  }
+
+  @Test func aStoreWithoutTextsSaysSo() throws {
+    let bare = try Store("mqtt-mosquitto.pcap")
+    let run = try Command.run(["query", bare.path, "--search", "地铁"])
+    #expect(run.status == 0 && run.errors.contains("'imdump index --payload' keeps it"), "\(run.errors)")
+    let store = try Store("mqtt-mosquitto.pcap", ["--payload"])
+    let topics = try Command.run(["transcript", "-q", Samples.path("mqtt-mosquitto.pcap")]).output.split(
+      separator: "\n"
+    )
+    .count { $0.contains("chat/zhang") }
+    for (text, count) in [("地铁", 2), ("chat/zhang", topics), ("nothing", 0)] {
+      let run = try Command.run(["query", store.path, "--search", text, "--json"])
+      #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
+      #expect(run.output.split(separator: "\n").count == count, "\(text)")
+    }
   }
 
   /// What users write is kept where that was asked for, and nowhere else.

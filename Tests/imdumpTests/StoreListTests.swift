@@ -37,7 +37,9 @@ import Testing
     #expect(try reader.captures().count == 1)
     #expect(try reader.session(999_999) == nil && reader.ends(ofConnection: 999_999) == nil)
     #expect(try reader.texts(ofMessage: 999_999) == StoredMessageTexts() && reader.details(ofMessage: 999_999).isEmpty)
-    for row in try store.rows("SELECT id, topic, text, other_text, fate, client, conn FROM messages ORDER BY id LIMIT 20") {
+    for row in try store.rows(
+      "SELECT id, topic, text, other_text, fate, client, conn FROM messages ORDER BY id LIMIT 20")
+    {
       let id = Int64(try #require(row["id"] as? Int))
       let texts = StoredMessageTexts(
         topic: row["topic"] as? String, text: row["text"] as? String, other: row["other_text"] as? String)

@@ -28,6 +28,20 @@ import Testing
     #expect(text.contains("\n\t你好\n") && !text.contains("\\x00"))
   }
 
+  /// Messages behind a hole, and those whose answers come late, are where they were sent; so are those of `messages`.
+  @Test(arguments: try Samples.captures()) func listsAreInTheOrderOfTime(_ sample: String) throws {
+    for options in [["messages", "--json"], ["messages", "--retried", "--json"], ["messages", "--failed", "--json"]] {
+      let times = try Store.objects(options + ["-q", Samples.path(sample)]).compactMap { ($0["ts"] as? [Int])?.first }
+      #expect(times == times.sorted(), "\(options)")
+    }
+  }
+
+  @Test func noSuchSession() throws {
+    let run = try Command.run(["transcript", "--session", "nobody", Samples.path("mqtt-mosquitto.pcap")])
+    #expect(run.status == 0 && run.output.isEmpty)
+    #expect(run.errors.contains("no message of session nobody; 'imdump messages --by session' lists sessions\n"))
+  }
+
   /// Two large messages in pieces, with a text between them, as the talk was drawn: all of the first is answered, delivered and read; of the
   /// second a piece is lost, and one is sent twice.
   @Test func aLargeMessageIsOneLine() throws {

@@ -121,4 +121,13 @@ package struct KindTotals: Sendable, BitwiseCopyable {
 
   /// All zero.
   package init() {}
+
+  /// The same of a run that goes on: what is not decided yet is pending.
+  package var withOpenAsPending: KindTotals {
+    var all = self
+    for way in 0...1 {
+      all.fates[way].pending &+= fates[way].open
+    }
+    return all
+  }
 }

@@ -8,13 +8,13 @@ package func readMoment(_ text: String, zone: LocalZone) -> Timestamp? {
 }
 
 /// Reads a time of day as text shows it, `00:11:46.123` or `00:11`: on the day of `begin` by the clocks of `zone`, or on the next one where
-/// it would be a second or more before `begin`. `nil` for other text.
+/// all that it may mean would be before `begin`. `nil` for other text.
 package func readTimeOfDay(_ text: String, near begin: Timestamp, zone: LocalZone) -> Timestamp? {
   for day: Int64 in [0, 1] {
     let local = begin.seconds + Int64(zone.offset(at: begin.seconds)) + day * 86_400
     guard let time = TimeLiteral.timeOfDay(text, onDay: local, zone).flatMap({ Int64(exactly: $0) }) else { return nil }
     let found = Timestamp(nanoseconds: time)
-    if found.seconds >= begin.seconds { return found }
+    if lastNanosecond(of: found, readFrom: text) >= begin { return found }
   }
   return nil
 }

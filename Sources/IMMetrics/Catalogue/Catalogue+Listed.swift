@@ -12,7 +12,7 @@ extension Catalogue {
   /// The metrics of a connection in a list, as `imdump streams` prints them: of both directions together, then of each.
   package static let listed: [Figure<ListedConnection>] =
     [
-      time("duration", "duration_us", "from the first packet to the end", "seconds") { $0.duration.count },
+      time("duration", "duration_us", "from the first packet to the last", "seconds") { $0.duration.count },
       time(
         "handshake", "handshake_us", "round trip of TCP's handshake, from the SYN to the client's ACK", "handshake ms"
       ) {

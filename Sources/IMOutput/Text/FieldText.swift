@@ -15,7 +15,9 @@ extension ByteWriter {
       return
     }
     // What users write is text wherever it is text, also where the protocol only says how many bytes it has.
-    if case .bytes(let bytes) = field.value, MessageText.isText(info), !bytes.isEmpty, let text = MessageText.text(bytes) {
+    if case .bytes(let bytes) = field.value, MessageText.isText(info), !bytes.isEmpty,
+      let text = MessageText.text(bytes)
+    {
       lines(of: .text(text), plan, depth: depth)
     } else {
       lines(of: field.value, plan, depth: depth)

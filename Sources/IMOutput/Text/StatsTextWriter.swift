@@ -35,8 +35,10 @@ package struct StatsTextWriter {
 
   /// Appends what is known of a run that goes on: what reports of connections tell comes when these end.
   package func write(live figures: RunFigures, to out: inout ByteWriter) {
-    for (i, plan) in figures.summary.plans.enumerated() { types(plan, figures.summary.kinds[i], to: &out) }
-    if !figures.endpoints.isEmpty { endpoints(figures, to: &out) }
+    for (i, plan) in figures.summary.plans.enumerated() {
+      types(plan, figures.summary.kinds[i].map(\.withOpenAsPending), to: &out)
+    }
+    if !figures.endpoints.isEmpty { endpoints(figures, isLive: true, to: &out) }
     roundTrips(figures, to: &out)
     causes(figures.total, to: &out)
     refusals(figures, to: &out)
@@ -65,9 +67,11 @@ package struct StatsTextWriter {
     out.literal("\n")
   }
 
-  private func endpoints(_ figures: RunFigures, to out: inout ByteWriter) {
+  private func endpoints(_ figures: RunFigures, isLive: Bool = false, to out: inout ByteWriter) {
     let columns = FigureColumns(.servers, Catalogue.servers)
-    var table = TextTable(["server"] + columns.titles)
+    // Servers count messages when their outcome is known.
+    let titles = columns.titles.map { isLive && $0 == "messages" ? "decided" : $0 }
+    var table = TextTable(["server"] + titles)
     let left = forEachServer(figures) { name, metrics in table.add([name] + columns.cells(ServerSnapshot(metrics))) }
     table.write(to: &out, width: width)
     if left > 0 { out.text("  and \(left) more servers\n") }

@@ -101,6 +101,8 @@ final class BrowseLoop {
     frames += 1
     let bytes = painter.paint(browser.render(width: size.width, height: size.height))
     if !bytes.isEmpty { session.write(bytes) }
+    // How many rows there is room for is known now: they may be others than were asked for.
+    if let readers { for request in browser.takeRequests(at: Self.now) { readers.put(request) } }
   }
 
   // MARK: Waiting

@@ -115,7 +115,11 @@ final class ReportSink: EngineSink {
       if worstOfConnections.count < Self.maximumCount { worstOfConnections[connection] = (message, 1) }
       return
     }
-    if message.fate == known.message.fate { known.count += 1 } else if message.fate > known.message.fate { known.count = 1 }
+    if message.fate == known.message.fate {
+      known.count += 1
+    } else if message.fate > known.message.fate {
+      known.count = 1
+    }
     if message.isWorse(than: known.message) { known.message = message }
     worstOfConnections[connection] = known
   }

@@ -16,9 +16,16 @@ package func runSearch(
   _ path: String, _ text: String, form: QueryForm, seconds: Int
 ) throws(UsageError) -> ExitStatus {
   guard SearchText.query(text) != nil else {
-    throw UsageError(message: "--search: letters or digits are wanted")
+    throw UsageError(message: "--search: expected letters or digits")
   }
-  return try printRows(path, form, seconds) { query throws(StoreError) in try query.search(text) }
+  return try printRows(
+    path, form, seconds,
+    ifNone: { query throws(StoreError) in
+      try query.hasTexts()
+        ? nil
+        : "the store has nothing of what messages say: 'imdump index --payload' keeps it, where the profile allows that"
+    }
+  ) { query throws(StoreError) in try query.search(text) }
 }
 
 /// The time that a statement may take. That in which its rows are printed does not count: their reader may be slow.
@@ -48,7 +55,9 @@ private final class StatementTime: Sendable {
 }
 
 private func printRows(
-  _ path: String, _ form: QueryForm, _ seconds: Int, _ ask: (StoreQuery) throws(StoreError) -> StoreRows
+  _ path: String, _ form: QueryForm, _ seconds: Int,
+  ifNone remark: (StoreQuery) throws(StoreError) -> String? = { _ in nil },
+  _ ask: (StoreQuery) throws(StoreError) -> StoreRows
 ) throws(UsageError) -> ExitStatus {
   guard access(path, R_OK) == 0 else {
     logError("\(path): \(systemText(errno))")
@@ -62,13 +71,16 @@ private func printRows(
   do throws(StoreError) {
     let query = try StoreQuery(confined(path), called: path) { stop.isStopped || time.isOver }
     var rows = try ask(query)
+    var isEmpty = true
     printer.begin(rows.columns)
     while output.error == nil {
       let begun = time.begin()
       guard try rows.next() else { break }
       time.end(begun)
       printer.print(rows)
+      isEmpty = false
     }
+    if isEmpty, output.error == nil, let remark = try remark(query) { logError("\(path): \(remark)") }
   } catch {
     printer.end(isWhole: false)
     if error.kind == .interrupted, !stop.isStopped {

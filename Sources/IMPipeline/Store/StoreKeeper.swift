@@ -226,7 +226,9 @@ final class StoreKeeper: RunFeature {
     if let target = choices.addsTo { return add(to: target, status) }
     let dropped = feed.dropped
     let stored = messageCount + (fileSink?.messageCount ?? 0) - removed - dropped
-    if !run.report.isQuiet { logError("\(choices.path): \(count(stored, "row")) of messages, heartbeats and control frames") }
+    if !run.report.isQuiet {
+      logError("\(choices.path): \(count(stored, "row")) of messages, heartbeats and control frames")
+    }
     if removed > 0, !run.report.isQuiet {
       logError("\(choices.path): \(count(removed, "older message")) removed to keep to --store-max")
     }
@@ -246,7 +248,9 @@ extension StoreKeeper {
     }
     do throws(StoreError) {
       let added = try StoreMerge(target, called: target).add(choices.path)
-      if !run.report.isQuiet { logError("\(target): \(count(UInt64(clamping: added), "row")) of messages, heartbeats and control frames added") }
+      if !run.report.isQuiet {
+        logError("\(target): \(count(UInt64(clamping: added), "row")) of messages, heartbeats and control frames added")
+      }
       return status
     } catch {
       logError(error.description)

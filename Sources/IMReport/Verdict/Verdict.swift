@@ -173,6 +173,6 @@ package struct Verdict: Sendable {
       return "Nothing was decoded: \(share) \(ledger.tlsConnections == 1 ? "is" : "are") encrypted\(what)"
     }
     return
-      "Nothing was decoded: \(count(ledger.connections, "TCP connection")), none in a protocol that imdump was told to read"
+      "Nothing was decoded: \(count(ledger.connections, "TCP connection")), none in a protocol that imdump looked for"
   }
 }

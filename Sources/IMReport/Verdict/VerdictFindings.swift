@@ -231,7 +231,8 @@ struct VerdictFindings {
     guard !sentences.isEmpty else { return }
     let retried = UInt64(model.messages.ackedAfterRetry)
     let leftOut =
-      retried > 0 ? ["without \(count(retried, "message")) answered after a retry: which copy was answered is not known"] : []
+      retried > 0
+      ? ["without \(count(retried, "message")) answered after a retry: which copy was answered is not known"] : []
     add(.roundTrips, nil, sentences + leftOut)
   }
 }

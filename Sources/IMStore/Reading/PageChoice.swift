@@ -19,7 +19,8 @@ package struct PageChoice: Equatable, Sendable {
 
   /// Messages of a session, a connection or a type that have one of `problems`.
   package init(
-    session: Int64? = nil, connection: Int64? = nil, type: Int64? = nil, topic: String? = nil, problems: ProblemKinds = [],
+    session: Int64? = nil, connection: Int64? = nil, type: Int64? = nil, topic: String? = nil,
+    problems: ProblemKinds = [],
     times: Range<Timestamp>? = nil
   ) {
     self.session = session
@@ -52,7 +53,9 @@ package struct PageChoice: Equatable, Sendable {
       text += " AND id >= ?\(place + 1) AND id <= ?\(place + 2)"
       place += 2
     }
-    if topic != nil { text += " AND (SELECT topic FROM message_text WHERE message_text.id = message.id) = ?\(place + 1)" }
+    if topic != nil {
+      text += " AND (SELECT topic FROM message_text WHERE message_text.id = message.id) = ?\(place + 1)"
+    }
     return text
   }
 

@@ -126,7 +126,8 @@ extension StoreReader {
   /// Whether the store has topics: its first texts say so.
   package func hasTopics() throws(StoreError) -> Bool {
     try database.number(
-      "SELECT EXISTS (SELECT 1 FROM (SELECT topic FROM message_text LIMIT 1000) WHERE topic IS NOT NULL)", "look for topics") == 1
+      "SELECT EXISTS (SELECT 1 FROM (SELECT topic FROM message_text LIMIT 1000) WHERE topic IS NOT NULL)",
+      "look for topics") == 1
   }
 
   /// What the store has by type and by topic, of a time or of all: it reads every message.

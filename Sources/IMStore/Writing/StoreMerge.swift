@@ -165,7 +165,8 @@ package struct StoreMerge {
   }
 
   private func indexTexts(behind message: Int64) throws(StoreError) {
-    var texts = try database.prepare("SELECT id, \(SearchText.columns) FROM added.message_text ORDER BY id", Self.attempt)
+    var texts = try database.prepare(
+      "SELECT id, \(SearchText.columns) FROM added.message_text ORDER BY id", Self.attempt)
     var add = try database.prepare("INSERT INTO main.message_search (rowid, text) VALUES (?1, ?2)", Self.attempt)
     while try texts.step() {
       add.bind(1, (texts.row.number(0) ?? 0) &+ message)

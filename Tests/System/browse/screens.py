@@ -248,7 +248,7 @@ def check_pauses_and_retries_in_the_ladder(bench):
     lines = shown(terminal, "ladder")
     retry = row_of(lines, r"R1 │┄+ data 14209859 retry Δ3\.0 s ┄*→│")
     assert re.search("3.03 s after the first copy", lines[retry + 1]), lines[retry + 1]
-    row_of(lines, "┄ [0-9.]+ s no traffic")
+    row_of(lines, "┄ [0-9.]+ s without a frame")
     row_of(lines, r"! │─+ data 14209862 ─+→│ no answer \(peer\)")
 
 
