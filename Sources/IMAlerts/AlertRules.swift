@@ -272,7 +272,7 @@ package struct AlertRules: Equatable, Sendable {
     let text = try reader.text()
     guard (1...256).contains(text.utf8.count),
       !text.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 })
-    else { throw reader.error("1 to 256 bytes in one line are wanted here") }
+    else { throw reader.error("expected 1 to 256 bytes in one line") }
     return text
   }
 

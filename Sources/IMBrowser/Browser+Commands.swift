@@ -141,7 +141,7 @@ extension Browser {
   // MARK: Places and times
 
   private mutating func goto(_ rest: String) throws(CommandTable.Mistake) {
-    guard !rest.isEmpty else { throw CommandTable.Mistake(text: "a number or a time is wanted") }
+    guard !rest.isEmpty else { throw CommandTable.Mistake(text: "expected a number or a time") }
     cursorMoved()
     let digits = rest.filter { $0 != "," }
     if let number = Int64(digits) {

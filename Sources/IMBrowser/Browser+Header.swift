@@ -162,7 +162,9 @@ extension Browser {
   /// Messages over time in one row, with a mark where one was lost, and a time axis beneath.
   private mutating func putTimeline(_ grid: inout Grid, row: Int) {
     guard let metrics = strip.figures, !metrics.periods.isEmpty else {
-      grid.put(" no metrics yet", row: row, column: 0, style: Style(.faint))
+      grid.put(
+        progress.isLoading || progress.isLive ? " no metrics yet" : " no metrics over time", row: row, column: 0,
+        style: Style(.faint))
       return
     }
     let periods = metrics.periods

@@ -9,7 +9,9 @@ extension Browser {
   mutating func putStrip(_ grid: inout Grid, row: Int, setsStep: Bool = true) {
     let series = strip.series
     guard !series.isEmpty else {
-      grid.put(" no metrics yet", row: row, column: 0, style: Style(.faint))
+      grid.put(
+        progress.isLoading || progress.isLive ? " no metrics yet" : " no metrics over time", row: row, column: 0,
+        style: Style(.faint))
       return
     }
     // The most important graphs that have at least eight cells each.

@@ -22,7 +22,7 @@ package struct TimeStrip: Sendable {
   /// A graph: what it is of, and its values.
   struct Series {
     let name: String
-    /// The highest value, in few letters.
+    /// The highest value after `≤`, in few letters.
     let peak: String
     let values: [Double?]
     /// Whether the values are counts, which add up.
@@ -95,12 +95,12 @@ package struct TimeStrip: Sendable {
     let periods = figures.periods
     func counts(_ name: String, _ color: Style.Colour = .name, _ value: (StoredPeriod) -> Int64) -> Series {
       let values = periods.map { Double(value($0)) }
-      return Series(name: name, peak: Self.short(values.max() ?? 0), values: values, color: color)
+      return Series(name: name, peak: "≤" + Self.short(values.max() ?? 0), values: values, color: color)
     }
     func trips(_ name: String, _ value: (StoredPeriod) -> Int64?) -> Series? {
       let values = periods.map { value($0).map { Double($0) } }
       guard let peak = periods.compactMap(value).max() else { return nil }
-      return Series(name: name, peak: Words.shortLength(peak), values: values, isSum: false)
+      return Series(name: name, peak: "≤" + Words.shortLength(peak), values: values, isSum: false)
     }
     var all = [
       trips("p95 c2s") { $0.roundTrip95ToServer }, counts("lost", .alarm) { $0.lost },

@@ -255,6 +255,6 @@ package final class CaptureFile: PacketSource {
     for packer in known where bytes.starts(with: packer.start) {
       return "is packed with \(packer.name); only gzip is unpacked here"
     }
-    return "is no pcap or pcapng capture"
+    return "is not a pcap or pcapng capture"
   }
 }

@@ -28,7 +28,7 @@ extension Option {
     completing completion: @autoclosure @escaping () -> WordCompletion? = nil
   ) -> Option {
     var option = Option(text, help) { root, word throws(ValueError) in
-      guard let value = Value(word: word) else { throw ValueError("\(Value.wanted) is wanted") }
+      guard let value = Value(word: word) else { throw ValueError("expected \(Value.expected)") }
       root[keyPath: property()] = value
     }
     option.words = { Value.words }
@@ -65,7 +65,7 @@ extension Option {
     completing completion: @autoclosure @escaping () -> WordCompletion? = nil
   ) -> Option {
     var option = Option(text, help) { root, word throws(ValueError) in
-      guard let value = Value(word: word) else { throw ValueError("\(Value.wanted) is wanted") }
+      guard let value = Value(word: word) else { throw ValueError("expected \(Value.expected)") }
       root[keyPath: property()].append(value)
     }
     option.accumulates = true
@@ -74,7 +74,7 @@ extension Option {
     return option
   }
 
-  /// An option that does something else with its word. What `set` throws says what is wanted in the word's place.
+  /// An option that does something else with its word. What `set` throws says what is expected in the word's place.
   package static func custom(
     _ text: String, _ help: String, set: @escaping (inout Root, String) throws(ValueError) -> Void
   ) -> Option {
@@ -109,7 +109,7 @@ private func read<Value: OptionValue & Comparable>(
 ) throws(ValueError) -> Value {
   guard let value = Value(word: word), range.contains(value) else {
     let (least, most) = (range.lowerBound.word ?? "", range.upperBound.word ?? "")
-    throw ValueError("a number from \(least) to \(most) is wanted")
+    throw ValueError("expected a number from \(least) to \(most)")
   }
   return value
 }

@@ -6,8 +6,8 @@ package protocol OptionValue {
   var word: String? { get }
   /// All the words that are taken, where they can be listed.
   static var words: [String] { get }
-  /// What is wanted, as a refusal says it: "a whole number".
-  static var wanted: String { get }
+  /// What is expected, as an error says it: "a whole number".
+  static var expected: String { get }
 }
 
 extension OptionValue {
@@ -17,7 +17,7 @@ extension OptionValue {
 
 /// A value was refused.
 package struct ValueError: Error, Equatable {
-  /// What is wanted in its place, or what is wrong.
+  /// What is expected in its place, or what is wrong.
   package var message: String
 
   /// A refusal that says `message`.
@@ -32,7 +32,7 @@ extension OptionValue where Self: CaseIterable & RawRepresentable, RawValue == S
   /// The names of all cases, in their order.
   package static var words: [String] { allCases.map(\.rawValue) }
   /// The name, or the list of them.
-  package static var wanted: String { words.count == 1 ? "'\(words[0])'" : "one of \(words.joined(last: "or"))" }
+  package static var expected: String { words.count == 1 ? "'\(words[0])'" : "one of \(words.joined(last: "or"))" }
 }
 
 extension OptionValue where Self: FixedWidthInteger {
@@ -41,8 +41,8 @@ extension OptionValue where Self: FixedWidthInteger {
   /// The number in digits.
   package var word: String? { description }
   /// The type's range, where people have it in mind; else only what kind of number.
-  package static var wanted: String {
-    bitWidth < 32 ? "a number from \(min) to \(max)" : isSigned ? "a whole number" : "a whole number from 0 on"
+  package static var expected: String {
+    bitWidth < 32 ? "a number from \(min) to \(max)" : isSigned ? "a whole number" : "a whole number, 0 or greater"
   }
 }
 
@@ -58,7 +58,7 @@ extension String: OptionValue {
   /// The text; `nil` for the empty one, which is no default to tell.
   package var word: String? { isEmpty ? nil : self }
   /// Anything goes.
-  package static var wanted: String { "a text" }
+  package static var expected: String { "a text" }
 }
 
 extension Optional: OptionValue where Wrapped: OptionValue {
@@ -72,7 +72,7 @@ extension Optional: OptionValue where Wrapped: OptionValue {
   /// Those of the value.
   package static var words: [String] { Wrapped.words }
   /// What the value wants.
-  package static var wanted: String { Wrapped.wanted }
+  package static var expected: String { Wrapped.expected }
 }
 
 extension [String] {

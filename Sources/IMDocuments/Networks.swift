@@ -62,7 +62,7 @@ package struct Networks: Sendable {
       guard networks.count < Self.maximumCount else { throw wrong("at most \(Self.maximumCount) networks") }
       guard let fields = Self.fields(row) else { throw wrong("a quote that is not closed, or stands inside a field") }
       guard (2...4).contains(fields.count) else {
-        throw wrong("PREFIX,NAME,AS NUMBER,AS ORGANISATION are wanted, not \(fields.count) fields")
+        throw wrong("expected PREFIX,NAME,AS NUMBER,AS ORGANISATION, found \(fields.count) fields")
       }
       if let long = fields.first(where: { $0.utf8.count > Self.maximumField }) {
         throw wrong("a field of \(long.utf8.count) bytes; at most \(Self.maximumField)")

@@ -26,7 +26,7 @@ package struct FieldBook: ~Copyable {
     return reader.fields(of: &self.frame, fields)
   }
 
-  /// Where the fields of a frame are, with what the frames before it have told; empty where its profile names none.
+  /// Where the fields of a frame are, by what earlier frames of its connection set; empty where its profile names none.
   mutating func marks(
     _ frame: Frame, _ info: ConnectionInfo, _ direction: Direction, _ plan: ProtocolPlan, bytes: RawSpan, body: RawSpan
   ) -> [FieldMark] {

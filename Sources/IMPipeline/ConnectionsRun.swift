@@ -180,7 +180,11 @@ func printConnections(
       "a limit (--mem) is reached: the last \(count(sink.leftOut, "connection")) of the list left out; the totals count them"
     )
   }
-  return run.conclude(driver, errors, output)
+  let status = run.conclude(driver, errors, output)
+  guard !run.isLive, !options.connections.isEmpty, sink.all == 0 else { return status }
+  let numbers = options.connections.map { "#\($0)" }.joined(separator: ", ")
+  logError("the capture has no connection \(numbers)\(options.filter == nil ? "" : " that the filter takes")")
+  return max(status, .failure)
 }
 
 extension Run {

@@ -43,11 +43,11 @@ package enum Limit: String, CaseIterable, Sendable {
     let parts = text.split(separator: "=", maxSplits: 1)
     guard parts.count == 2, let limit = Limit(rawValue: String(parts[0])) else {
       throw UsageError(
-        message: "NAME=VALUE is wanted, with one of "
+        message: "expected NAME=VALUE, with one of "
           + allCases.map(\.rawValue).joined(separator: ", "))
     }
     guard let value = ByteSize.read(String(parts[1])), limit.range.contains(value) else {
-      throw UsageError(message: "a value from \(limit.range.lowerBound) to \(limit.range.upperBound) is wanted")
+      throw UsageError(message: "expected a value from \(limit.range.lowerBound) to \(limit.range.upperBound)")
     }
     return (limit, value)
   }

@@ -1,7 +1,7 @@
 import IMOutput
 import IMWire
 
-/// Lines of messages in the order in which these began. Messages come nearly in that order: one behind a hole in its stream comes late.
+/// Lines of messages in the order in which these began. Messages come nearly in that order: one after a hole in its stream comes late.
 ///
 /// Lines wait for those that may come before them: half of `most` lines, or of `mostBytes`. A message that comes later than that has its
 /// line where it comes.

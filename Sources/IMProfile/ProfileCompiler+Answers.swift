@@ -33,7 +33,7 @@ extension ProfileCompiler {
       draft.kinds[index].flags.insert(.handshake)
       limits.append(draft.kinds[index].timeout)
     }
-    guard let limit = limits.max() else { throw type.error("a type, or a list of types, is wanted here") }
+    guard let limit = limits.max() else { throw type.error("expected a type or a list of types") }
     for (key, place) in [("request", \Plan.handshakeRequest), ("answer", \.handshakeAnswer)] {
       guard let tag = try reader.optional(key) else { continue }
       guard draft.plan.tlv.shape != .none else { throw tag.error("a tag needs 'tlv'") }

@@ -45,7 +45,7 @@ package struct YAMLReader {
 
   /// The entries of a list.
   package func elements() throws(SourceError) -> [YAMLReader] {
-    guard case .sequence(let elements) = node.content else { throw error("a list is wanted here") }
+    guard case .sequence(let elements) = node.content else { throw error("expected a list") }
     return elements.map { YAMLReader($0, source) }
   }
 
@@ -76,7 +76,7 @@ package struct YAMLReader {
   }
 
   private func mapping() throws(SourceError) -> [YAMLNode.Entry] {
-    guard case .mapping(let entries) = node.content else { throw error("a mapping is wanted here") }
+    guard case .mapping(let entries) = node.content else { throw error("expected a mapping") }
     return entries
   }
 
@@ -94,7 +94,7 @@ package struct YAMLReader {
 
   /// The text of a scalar.
   package func text() throws(SourceError) -> String {
-    guard let text = node.text else { throw error("a single value is wanted here") }
+    guard let text = node.text else { throw error("expected a single value") }
     return text
   }
 
@@ -132,7 +132,7 @@ package struct YAMLReader {
       i += 2
     }
     guard i == digits.count, count.contains(result.count) else {
-      throw error("\(count.lowerBound) to \(count.upperBound) bytes in hexadecimal are wanted here")
+      throw error("expected \(count.lowerBound) to \(count.upperBound) bytes in hexadecimal")
     }
     return result
   }

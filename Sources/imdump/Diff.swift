@@ -55,7 +55,7 @@ extension FailCondition: OptionValue {
   /// The condition; it is no default of anything.
   package var word: String? { nil }
   /// The form, and the figures.
-  package static var wanted: String {
+  package static var expected: String {
     "a condition such as rtt_p99>+10%, rtt_p99[c2s]>200ms or success<99%, of \(ComparedFigure.names.joined(separator: ", ")),"
   }
 }

@@ -186,7 +186,7 @@ extension MessageLog: OptionValue {
   /// It is no default of anything.
   package var word: String? { nil }
   /// The forms.
-  package static var wanted: String { "off, all, or errors, slow=500ms and sample=1/N joined by +" }
+  package static var expected: String { "off, all, or errors, slow=500ms and sample=1/N joined by +" }
 }
 
 extension LogFormat: OptionValue {}
@@ -199,7 +199,7 @@ extension OTLPSpans: OptionValue {
   /// It is no default of anything.
   package var word: String? { nil }
   /// The forms.
-  package static var wanted: String { "errors, sample=1/N or all" }
+  package static var expected: String { "errors, sample=1/N or all" }
 }
 
 /// A list of signals.
@@ -227,5 +227,5 @@ func fileSize(_ word: String) throws(ValueError) -> UInt64 {
     let (product, isTooLarge) = number.multipliedReportingOverflow(by: unit.scale)
     if !isTooLarge { return product }
   }
-  throw ValueError("a number of MB is wanted, or one of KiB, MiB or GiB with k, M or G behind it")
+  throw ValueError("expected a number of MB, or one of KiB, MiB or GiB followed by k, M or G")
 }

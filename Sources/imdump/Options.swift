@@ -108,7 +108,7 @@ extension DecodeOptions: OptionGroup {
   /// The value of `--mem`.
   static func memory(_ word: String) throws(ValueError) -> Int {
     guard let size = ByteSize.read(word), (1 << 20...1 << 40).contains(size) else {
-      throw ValueError("a size from 1M on is wanted, such as 512M or 2G")
+      throw ValueError("expected a size of 1M or more, such as 512M or 2G")
     }
     return Int(size)
   }

@@ -111,7 +111,7 @@ enum Profile: CommandGroup {
 
     func check() throws(ValueError) {
       guard isDissector != isPage else {
-        throw ValueError("one of --wireshark and --markdown is wanted")
+        throw ValueError("expected one of --wireshark and --markdown")
       }
     }
 

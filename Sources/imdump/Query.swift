@@ -43,7 +43,7 @@ struct Query: Subcommand {
 
   func check() throws(ValueError) {
     guard words.isEmpty == (search != nil) else {
-      throw ValueError("a store and either a statement in SQL or --search are wanted")
+      throw ValueError("expected a store and either a statement in SQL or --search")
     }
   }
 

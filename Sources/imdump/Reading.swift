@@ -49,7 +49,7 @@ struct Stats: Subcommand {
         input: input, decode: decode, report: speech.report, isJSON: form.isJSON, time: .timeOfDay,
         grouping: grouping, top: top, choice: MessageChoice(), filter: filter)
     }
-    guard top == nil else { throw UsageError(message: "--top is for --by") }
+    guard top == nil else { throw UsageError(message: "--top takes effect only with --by") }
     if form.format == .ecs {
       guard per == nil, filter == nil else {
         throw UsageError(
@@ -114,7 +114,7 @@ struct Messages: Subcommand {
         input: input, decode: decode, report: speech.report, isJSON: form.isJSON, time: style.time,
         grouping: grouping, top: top, choice: choice, filter: filter)
     }
-    guard top == nil else { throw UsageError(message: "--top is for --by") }
+    guard top == nil else { throw UsageError(message: "--top takes effect only with --by") }
     if form.format == .ecs {
       return try runDocuments(
         of: [.message], input: input, decode: decode, report: speech.report, choice: choice, filter: filter)
@@ -144,5 +144,5 @@ extension PeriodLength: OptionValue {
   /// The length; it is no default of anything.
   package var word: String? { nil }
   /// The form.
-  package static var wanted: String { "a time from 1s to 24h, such as 10s, 1m or 1h," }
+  package static var expected: String { "a time from 1s to 24h, such as 10s, 1m or 1h," }
 }

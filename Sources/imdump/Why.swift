@@ -51,7 +51,7 @@ extension VerdictThresholds: OptionValue {
   /// Too long for the help; imdump(1) has the defaults.
   package var word: String? { nil }
   /// The form.
-  package static var wanted: String {
+  package static var expected: String {
     "a list of retries, rejections, heartbeats, reconnects and connections, such as retries=2%,heartbeats=0%,"
   }
 }

@@ -22,7 +22,7 @@ struct ByteCount: OptionValue, Equatable {
     return "\(bytes)"
   }
 
-  static var wanted: String { "a number of bytes such as 64m" }
+  static var expected: String { "a number of bytes such as 64m" }
 }
 
 /// How much is kept for one user on the command line: letters, and their bytes after a colon.
@@ -42,5 +42,5 @@ struct MailboxSize: OptionValue, Equatable {
   }
 
   var word: String? { "\(letters):\(bytes.word ?? "")" }
-  static var wanted: String { "a number of letters, and bytes behind a colon, such as 10000:64m" }
+  static var expected: String { "a number of letters, and bytes behind a colon, such as 10000:64m" }
 }

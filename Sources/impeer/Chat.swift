@@ -48,12 +48,12 @@ struct Chat: Command {
   }
 
   func check() throws(ValueError) {
-    guard !name.isEmpty, name.utf8.count <= 256 else { throw ValueError("--name is wanted, of at most 256 bytes") }
+    guard !name.isEmpty, name.utf8.count <= 256 else { throw ValueError("expected --name, of at most 256 bytes") }
     if let group {
-      guard !group.isEmpty, group.utf8.count <= 256 else { throw ValueError("--group is wanted, of at most 256 bytes") }
+      guard !group.isEmpty, group.utf8.count <= 256 else { throw ValueError("expected --group, of at most 256 bytes") }
       guard to.isEmpty else { throw ValueError("--to and --group exclude each other") }
     } else {
-      guard !to.isEmpty, to.utf8.count <= 256 else { throw ValueError("--to is wanted, of at most 256 bytes") }
+      guard !to.isEmpty, to.utf8.count <= 256 else { throw ValueError("expected --to, of at most 256 bytes") }
     }
   }
 

@@ -9,5 +9,5 @@ extension Double: OptionValue {
   /// The number as a command line has it, without a fraction where it is whole.
   package var word: String? { self == rounded() && abs(self) < 1e15 ? String(Int64(self)) : description }
   /// What is said to be wanted where a word is no number.
-  package static var wanted: String { "a number" }
+  package static var expected: String { "a number" }
 }

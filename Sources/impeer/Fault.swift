@@ -51,7 +51,7 @@ extension Fault: OptionValue {
 
   var word: String? { nil }
   static var words: [String] { [] }
-  static var wanted: String {
+  static var expected: String {
     let names = Kind.allCases.map(\.rawValue)
     return "NAME[=NUMBER], with a name of \(names.dropLast().joined(separator: ", ")) and \(names.last ?? "")"
   }

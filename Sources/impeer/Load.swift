@@ -113,5 +113,5 @@ struct Size: OptionValue {
   }
 
   var word: String? { "\(range.lowerBound):\(range.upperBound)" }
-  static var wanted: String { "a number of bytes, or two with a colon" }
+  static var expected: String { "a number of bytes, or two with a colon" }
 }

@@ -48,7 +48,7 @@ extension Mix: OptionValue {
   }
 
   var word: String? { shares.map { "\($0.kind.rawValue)=\($0.share)" }.joined(separator: ",") }
-  static var wanted: String {
-    "KIND=SHARE[,...] is wanted, of " + Kind.allCases.map(\.rawValue).joined(separator: ", ")
+  static var expected: String {
+    "expected KIND=SHARE[,...], of " + Kind.allCases.map(\.rawValue).joined(separator: ", ")
   }
 }

@@ -34,7 +34,7 @@ struct RacingFigure: OptionValue, Equatable {
   }
 
   var word: String? { nil }
-  static var wanted: String {
+  static var expected: String {
     "NAME=NUMBER, with a name of " + Name.allCases.map(\.rawValue).joined(separator: ", ")
   }
 

@@ -60,7 +60,7 @@ struct Scenario {
     let fields = try server.fields("faults", "echo")
     isEcho = try fields["echo"]?.flag() ?? false
     for word in try fields["faults"]?.elements() ?? [] {
-      guard let fault = Fault(word: try word.text()) else { throw word.error("\(Fault.wanted) is wanted here") }
+      guard let fault = Fault(word: try word.text()) else { throw word.error("expected \(Fault.expected)") }
       faults.append(fault)
     }
   }
@@ -74,13 +74,13 @@ struct Scenario {
     if let value = fields["heartbeat"] { load.client.heartbeat = .nanoseconds(try value.duration()) }
     if let value = fields["quirks"] {
       guard let quirks = Quirks(rawValue: try value.text()) else {
-        throw value.error("'seed' or 'none' is wanted here")
+        throw value.error("expected 'seed' or 'none'")
       }
       load.client.quirks = quirks
     }
     if let value = fields["policy"] {
       guard let policy = Policy(rawValue: try value.text()) else {
-        throw value.error("'race' or 'plain' is wanted here")
+        throw value.error("expected 'race' or 'plain'")
       }
       load.client.policy = policy
     }
@@ -89,9 +89,9 @@ struct Scenario {
   private mutating func readStep(_ step: YAMLReader) throws(SourceError) {
     let fields = try step.fields("at", "server")
     guard let at = fields["at"], let word = fields["server"] else {
-      throw step.error("'at' and 'server' are wanted here")
+      throw step.error("expected 'at' and 'server'")
     }
-    guard let act = Step.Act(rawValue: try word.text()) else { throw word.error("'stop' or 'start' is wanted here") }
+    guard let act = Step.Act(rawValue: try word.text()) else { throw word.error("expected 'stop' or 'start'") }
     steps.append(Step(nanoseconds: try at.duration(), act: act))
   }
 

@@ -27,7 +27,7 @@ struct Script: Command {
   }
 
   func check() throws(ValueError) {
-    if files.isEmpty { throw ValueError("a file with a scenario is wanted") }
+    if files.isEmpty { throw ValueError("expected a file with a scenario") }
   }
 
   func run() -> Int32 {

@@ -188,7 +188,7 @@ import Testing
         "im.yml:14:15: a label's name is 1 to 64 letters, digits and _, and begins with no digit"
       ),
       (14, "    labels: { severity: im }", "im.yml:14:15: 'severity' is a label that imdump sets itself"),
-      (14, "    labels: { team: \"\" }", "im.yml:14:21: 1 to 256 bytes in one line are wanted here"),
+      (14, "    labels: { team: \"\" }", "im.yml:14:21: expected 1 to 256 bytes in one line"),
       (
         14, "    owner: me",
         "im.yml:14:5: 'owner' is not known here; known are: name, summary, metric, scope, profile, window, op, threshold, clear, for, keep_firing, min_samples, severity, labels, status, where, filter, direction, by, max_series, runbook"

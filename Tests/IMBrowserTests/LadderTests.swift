@@ -135,7 +135,7 @@ import Testing
         "+6.120|R1|text 2 retry Δ3.0 s|",
         "+6.318||answer to text 2|3.2 s after the first copy (ambiguous, not in RTT)",
         "+7.000|?|answer|answers nothing that was seen",
-        "|!|33.0 s without a frame: a heartbeat was usual every 15.0 s, and 1 did not come|",
+        "|!|33.0 s without a frame: 1 heartbeat did not come, usual every 15.0 s|",
         "+40.000|!|text 3|no answer",
       ])
   }

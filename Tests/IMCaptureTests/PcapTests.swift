@@ -183,8 +183,8 @@ struct Form: Sendable, CustomStringConvertible {
     arguments: [
       ([0x28, 0xb5, 0x2f, 0xfd, 0, 0], "is packed with zstd; only gzip is unpacked here"),
       ([0xfd, 0x37, 0x7a, 0x58, 0x5a], "is packed with xz; only gzip is unpacked here"),
-      ([UInt8]("hello world, this is text".utf8), "is no pcap or pcapng capture"),
-      ([0, 0, 0, 0], "is no pcap or pcapng capture"),
+      ([UInt8]("hello world, this is text".utf8), "is not a pcap or pcapng capture"),
+      ([0, 0, 0, 0], "is not a pcap or pcapng capture"),
     ] as [([UInt8], String)])
   func notACapture(bytes: [UInt8], message: String) {
     #expect(read(bytes).error == CaptureError(.notACapture, "FILE", message, offset: 0))

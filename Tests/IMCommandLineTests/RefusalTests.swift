@@ -16,7 +16,7 @@ import Testing
     (["--vrsion"], "unknown option '--vrsion'; did you mean '--version'?"),
     (["-vk"], "unknown option '-k' in '-vk'"),
     (["-k"], "unknown option '-k'"),
-    (["-colour", "red"], "the value 'olour' is invalid for '-c <count>': a whole number from 0 on is wanted"),
+    (["-colour", "red"], "the value 'olour' is invalid for '-c <count>': expected a whole number, 0 or greater"),
     (["-folder=x"], "unknown option '-folder=x'; did you mean '--folder'?"),
     (["--=x"], "unknown option '--=x'"),
     (["-=x"], "unknown option '-=' in '-=x'"),
@@ -39,20 +39,20 @@ import Testing
     (["--help=1"], "'--help' takes no value, and '1' was given"),
     (["-q=3"], "'-q' takes no value, and '3' was given"),
     // Values that are wrong.
-    (["--colour", "pink"], "the value 'pink' is invalid for '--colour <colour>': one of red, green or blue is wanted"),
-    (["-c", "x"], "the value 'x' is invalid for '-c <count>': a whole number from 0 on is wanted"),
-    (["-c", ""], "the value '' is invalid for '-c <count>': a whole number from 0 on is wanted"),
-    (["-c-1"], "the value '-1' is invalid for '-c <count>': a whole number from 0 on is wanted"),
+    (["--colour", "pink"], "the value 'pink' is invalid for '--colour <colour>': expected one of red, green or blue"),
+    (["-c", "x"], "the value 'x' is invalid for '-c <count>': expected a whole number, 0 or greater"),
+    (["-c", ""], "the value '' is invalid for '-c <count>': expected a whole number, 0 or greater"),
+    (["-c-1"], "the value '-1' is invalid for '-c <count>': expected a whole number, 0 or greater"),
     (
       ["-c", "18446744073709551616"],
-      "the value '18446744073709551616' is invalid for '-c <count>': a whole number from 0 on is wanted"
+      "the value '18446744073709551616' is invalid for '-c <count>': expected a whole number, 0 or greater"
     ),
-    (["-c", "٣"], "the value '٣' is invalid for '-c <count>': a whole number from 0 on is wanted"),
-    (["--port", "65536"], "the value '65536' is invalid for '--port <port>': a number from 0 to 65535 is wanted"),
-    (["--jobs=9"], "the value '9' is invalid for '--jobs <count>': a number from 1 to 8 is wanted"),
-    (["--home-port", "0"], "the value '0' is invalid for '--home-port <port>': a number from 1 to 65535 is wanted"),
-    (["--size", "3"], "the value '3' is invalid for '--size <size>': a number with K behind it is wanted"),
-    (["paint", "pink"], "the value 'pink' is invalid for '<colour>': one of red, green or blue is wanted"),
+    (["-c", "٣"], "the value '٣' is invalid for '-c <count>': expected a whole number, 0 or greater"),
+    (["--port", "65536"], "the value '65536' is invalid for '--port <port>': expected a number from 0 to 65535"),
+    (["--jobs=9"], "the value '9' is invalid for '--jobs <count>': expected a number from 1 to 8"),
+    (["--home-port", "0"], "the value '0' is invalid for '--home-port <port>': expected a number from 1 to 65535"),
+    (["--size", "3"], "the value '3' is invalid for '--size <size>': expected a number with K behind it"),
+    (["paint", "pink"], "the value 'pink' is invalid for '<colour>': expected one of red, green or blue"),
     // Operands.
     (["count"], "missing argument '<name>'"),
     (["paint", "red", "blue"], "unexpected argument 'blue'"),
@@ -89,7 +89,7 @@ import Testing
   @Test func aRefusalEndsWithTheWayToHelp() {
     #expect(
       refusal("--colour", "pink")?.text == """
-        the value 'pink' is invalid for '--colour <colour>': one of red, green or blue is wanted
+        the value 'pink' is invalid for '--colour <colour>': expected one of red, green or blue
         Help:  --colour <colour>  In which colour, of which there are three, if one counts them one by one. \
         (values: red, green, blue; default: red)
         Usage: tool [<options>] [<word> ...]

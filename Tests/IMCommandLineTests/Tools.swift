@@ -59,7 +59,7 @@ struct Fetch: Command {
       .list("--port <port>", \.ports, "Where to."),
       .custom("--size <size>", "How much.") { fetch, word throws(ValueError) in
         guard word.utf8.last == UInt8(ascii: "K"), let size = Int(word.dropLast()) else {
-          throw ValueError("a number with K behind it is wanted")
+          throw ValueError("expected a number with K behind it")
         }
         fetch.size = size << 10
       },

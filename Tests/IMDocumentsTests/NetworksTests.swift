@@ -73,7 +73,7 @@ import Testing
 
   @Test(arguments: [
     ("", "t: a table without networks"), ("# nothing\n\n", "t: a table without networks"),
-    ("192.0.2.0/24\n", "t:1: PREFIX,NAME,AS NUMBER,AS ORGANISATION are wanted, not 1 fields"),
+    ("192.0.2.0/24\n", "t:1: expected PREFIX,NAME,AS NUMBER,AS ORGANISATION, found 1 fields"),
     ("192.0.2.0/24,a\n192.0.2.0/33,b\n", "t:2: '192.0.2.0/33' is no prefix such as 192.0.2.0/24 or 2001:db8::/32"),
     ("\n\nnet,b\n", "t:3: 'net' is no prefix such as 192.0.2.0/24 or 2001:db8::/32"),
     ("192.0.2.0/-1,b\n", "t:1: '192.0.2.0/-1' is no prefix such as 192.0.2.0/24 or 2001:db8::/32"),
@@ -85,7 +85,7 @@ import Testing
     ("192.0.2.0/24,,,\n", "t:1: a network without a name and without an AS number"),
     ("192.0.2.0/24,\"a\n", "t:1: a quote that is not closed, or stands inside a field"),
     ("192.0.2.0/24,a\"b\"\n", "t:1: a quote that is not closed, or stands inside a field"),
-    ("192.0.2.0/24,a,1,b,c\n", "t:1: PREFIX,NAME,AS NUMBER,AS ORGANISATION are wanted, not 5 fields"),
+    ("192.0.2.0/24,a,1,b,c\n", "t:1: expected PREFIX,NAME,AS NUMBER,AS ORGANISATION, found 5 fields"),
     ("192.0.2.0/24,\(String(repeating: "x", count: 257))\n", "t:1: a field of 257 bytes; at most 256"),
   ])
   func mistakesNameTheirLine(_ text: String, _ message: String) {

@@ -50,7 +50,7 @@ import Testing
       ),
       (4, "  knd: line", "4:3: 'knd' is not known here; known are: kind, delimiter, escape, maximum"),
       (5, "", "4:3: 'delimiter' is missing"),
-      (5, "  delimiter: 7E7E", "5:14: 1 to 1 bytes in hexadecimal are wanted here"),
+      (5, "  delimiter: 7E7E", "5:14: expected 1 to 1 bytes in hexadecimal"),
       (5, "  delimiter: 7E\n  maximum: 2000000", "6:12: 2000000 is not between 1 and 1048576"),
       (6, "  escape: { byte: 7E, mask: 20 }", "6:19: the escape is not the delimiter"),
       (6, "  escape: { byte: 7D }", "6:11: an escape has a 'mask', or 'replaces'"),

@@ -50,20 +50,20 @@ import Testing
     arguments: [
       (1, "profile: Chat!", "1:10: a profile's name is 1 to 32 of a-z, 0-9, - and _"),
       (1, "profile: ''", "1:10: a profile's name is 1 to 32 of a-z, 0-9, - and _"),
-      (1, "profile: [a]", "1:10: a single value is wanted here"),
+      (1, "profile: [a]", "1:10: expected a single value"),
       (1, "", "2:1: 'profile' is missing"),
       (
         2, "verzion: 1",
         "2:1: 'verzion' is not known here; known are: \(known)"
       ),
-      (3, "ports: 9000", "3:8: a list is wanted here"),
+      (3, "ports: 9000", "3:8: expected a list"),
       (3, "ports: [9000, 70000]", "3:15: 70000 is not between 1 and 65535"),
       (3, "ports: [http]", "3:9: 'http' is not a whole number"),
       (5, "  length: 0", "5:11: 0 is not between 1 and 256"),
       (5, "  length: 257", "5:11: 257 is not between 1 and 256"),
       (5, "  length: 99999999999999999999", "5:11: '99999999999999999999' is not a whole number"),
-      (6, "  magic: { offset: 0, bytes: CAF }", "6:30: 1 to 8 bytes in hexadecimal are wanted here"),
-      (6, "  magic: { offset: 0, bytes: XY }", "6:30: 1 to 8 bytes in hexadecimal are wanted here"),
+      (6, "  magic: { offset: 0, bytes: CAF }", "6:30: expected 1 to 8 bytes in hexadecimal"),
+      (6, "  magic: { offset: 0, bytes: XY }", "6:30: expected 1 to 8 bytes in hexadecimal"),
       (
         6, "  magic: { offset: 7, bytes: CAFE }", "6:10: magic and version stand in the first eight bytes of the header"
       ),
@@ -212,8 +212,8 @@ import Testing
   @Test(arguments: [
     ("", "chat.yaml: the profile is empty"),
     ("# nothing but a comment", "chat.yaml: the profile is empty"),
-    ("- a\n- b", "chat.yaml:1:1: a mapping is wanted here"),
-    ("plain", "chat.yaml:1:1: a mapping is wanted here"),
+    ("- a\n- b", "chat.yaml:1:1: expected a mapping"),
+    ("plain", "chat.yaml:1:1: expected a mapping"),
   ])
   func noProfile(_ text: String, _ expected: String) { #expect(error(text) == expected) }
 
@@ -237,7 +237,7 @@ import Testing
   @Test func indentation() {
     let text = Self.lines.map { String(repeating: " ", count: 2_256) + $0 }.joined(separator: "\n")
     #expect(error(text) == nil)
-    #expect(error(String(repeating: "- ", count: 32) + "a") == "chat.yaml:1:1: a mapping is wanted here")
+    #expect(error(String(repeating: "- ", count: 32) + "a") == "chat.yaml:1:1: expected a mapping")
   }
 
   /// The "billion laughs" are refused at the first anchor.

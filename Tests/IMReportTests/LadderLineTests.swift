@@ -67,8 +67,8 @@ import Testing
     arguments: [
       (4_999, nil, nil), (5_000, nil, "5.0 s without a frame"), (30_000, nil, "30.0 s without a frame"),
       (30_000, 21_000, "30.0 s without a frame"),
-      (40_000, 20_000, "40.0 s without a frame: a heartbeat was due every 20.0 s, and 1 did not come"),
-      (65_000, 20_000, "65.0 s without a frame: a heartbeat was due every 20.0 s, and 2 did not come"),
+      (40_000, 20_000, "40.0 s without a frame: 1 heartbeat did not come, due every 20.0 s"),
+      (65_000, 20_000, "65.0 s without a frame: 2 heartbeats did not come, due every 20.0 s"),
     ] as [(Int64, Int64?, String?)]) func silences(_ length: Int64, _ heartbeat: Int64?, _ expected: String?)
   {
     var ladder = Self.ladder([Self.row(0, Self.sent("a")), Self.row(length, Self.sent("b"))])

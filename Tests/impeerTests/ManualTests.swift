@@ -97,9 +97,9 @@ import Testing
     arguments: [
       (["laod"], "there is no subcommand 'laod'; did you mean 'load'?"),
       (["load", "--connection", "3"], "unknown option '--connection'; did you mean '--connections'?"),
-      (["load", "--rate", "x"], "the value 'x' is invalid for '--rate <n>': a number from 0 to 10000000 is wanted"),
-      (["chat", "--name", "ann"], "--to is wanted, of at most 256 bytes"),
-      (["script"], "a file with a scenario is wanted"),
+      (["load", "--rate", "x"], "the value 'x' is invalid for '--rate <n>': expected a number from 0 to 10000000"),
+      (["chat", "--name", "ann"], "expected --to, of at most 256 bytes"),
+      (["script"], "expected a file with a scenario"),
       (["load", "--hook", "true"], "--hook, --webhook and --alertmanager are about the alerts of --rules"),
     ])
   func mistakesAreToldWithTheUsage(_ words: [String], _ message: String) throws {

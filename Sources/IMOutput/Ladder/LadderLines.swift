@@ -89,8 +89,8 @@ extension Ladder {
     var isTrouble = false
     if let heartbeat, heartbeat.interval > 0, length > heartbeat.interval + heartbeat.interval / 2 {
       let missed = UInt64(max(1, (length - heartbeat.interval / 2) / heartbeat.interval))
-      text += ": a heartbeat was \(heartbeat.isPromised ? "due" : "usual") every \(Words.length(heartbeat.interval)),"
-      text += " and \(grouped(missed)) did not come"
+      text += ": \(count(missed, "heartbeat")) did not come"
+      text += ", \(heartbeat.isPromised ? "due" : "usual") every \(Words.length(heartbeat.interval))"
       isTrouble = true
     }
     return LadderLine(

@@ -70,14 +70,14 @@ package func runLadder(
 
   if options.connection == nil, sink.otherCount > 0 {
     let known =
-      (sink.collectors.values.compactMap { $0.ladder?.title }
-      + sink.others.map { other in
-        "#\(other.serial) \(other.client) to \(other.server)"
-      }).prefix(8)
+      (sink.collectors.values.compactMap { $0.ladder.map { ($0.serial, $0.title) } }
+      + sink.others.map { ($0.serial, "#\($0.serial) \($0.client) to \($0.server)") })
+      .sorted { $0.0 < $1.0 }.prefix(8).map(\.1)
     let more = Int(clamping: sink.otherCount) + 1 - known.count
     throw UsageError(
       message: "\(count(sink.otherCount + 1, "connection")): choose one with --conn",
-      quote: known.map { "  " + $0 } + (more > 0 ? ["  and \(grouped(UInt64(more))) more; see imdump FILE"] : []))
+      quote: known.map { "  " + $0 }
+        + (more > 0 ? ["  and \(grouped(UInt64(more))) more; see imdump streams FILE"] : []))
   }
   guard let ladder = sink.collectors.values.first?.ladder else {
     if let serial = options.connection {

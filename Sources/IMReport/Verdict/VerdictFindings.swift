@@ -193,7 +193,7 @@ struct VerdictFindings {
     let isNotable =
       logins > 0 || exceeds(.connections, failed, of: counts.succeeded + failed) == .warning
       || exceeds(.reconnects, counts.reconnects, of: counts.opened) == .warning
-    // Resets and few reconnects are told, and neither good nor bad.
+    // Resets and few reconnects are reported, and are neither good nor bad.
     add(
       .connections, isNotable ? .warning : nil,
       ["\(grouped(model.summary.ledger.connections)) seen: \(parts.joined(separator: ", "))"], count: failed,
