@@ -66,9 +66,13 @@ func printMessages(
   let errors = run.lead(
     driver, isOver: { output.error != nil },
     afterBatch: {
-      guard run.isLive else { return }
-      sink.tellDecided()
-      printer.flush()
+      if run.isLive {
+        sink.tellDecided()
+        printer.flush()
+      } else if !run.isReadTwice {
+        // The reader of a pipe may be watching.
+        printer.flushSettled()
+      }
     })
   sink.end()
   printer.end()

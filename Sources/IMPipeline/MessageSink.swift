@@ -284,6 +284,12 @@ final class MessagePrinter {
   /// Hands on what is written.
   func flush() { output.drain(&out) }
 
+  /// Hands on what need not wait any more.
+  func flushSettled() {
+    waiting.takeSettled(to: &out)
+    flush()
+  }
+
   /// Hands on what waits, too. To be called at the end of the run.
   func end() {
     waiting.takeAll(to: &out)

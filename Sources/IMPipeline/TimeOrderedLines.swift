@@ -13,6 +13,8 @@ struct TimeOrderedLines {
   }
 
   private static let most = 65_536, mostBytes = 8 << 20
+  /// Seconds of packets for which a line of a stream waits, such as that of a pipe whose reader is watching.
+  private static let wait: Int64 = 10
 
   private var bytes: [UInt8] = []
   private var entries: [Entry] = []
@@ -30,14 +32,31 @@ struct TimeOrderedLines {
   }
 
   /// Appends the older half of the lines, and forgets them.
-  mutating func takeOldest(to out: inout ByteWriter) { take(max(1, entries.count / 2), to: &out) }
+  mutating func takeOldest(to out: inout ByteWriter) {
+    sort()
+    take(max(1, entries.count / 2), to: &out)
+  }
+
+  /// Appends the lines that are ten seconds older than the newest one, and forgets them.
+  mutating func takeSettled(to out: inout ByteWriter) {
+    sort()
+    guard let last = entries.last?.time.advanced(by: -Self.wait * 1_000_000_000) else { return }
+    let count = entries.prefix { $0.time < last }.count
+    if count > 0 { take(count, to: &out) }
+  }
 
   /// Appends all lines, and forgets them.
-  mutating func takeAll(to out: inout ByteWriter) { take(entries.count, to: &out) }
+  mutating func takeAll(to out: inout ByteWriter) {
+    sort()
+    take(entries.count, to: &out)
+  }
 
-  private mutating func take(_ count: Int, to out: inout ByteWriter) {
+  private mutating func sort() {
     if !isSorted { entries.sort { ($0.time, $0.number) < ($1.time, $1.number) } }
     isSorted = true
+  }
+
+  private mutating func take(_ count: Int, to out: inout ByteWriter) {
     bytes.withUnsafeBytes { bytes in
       for entry in entries.prefix(count) { out.raw(UnsafeRawBufferPointer(rebasing: bytes[entry.bytes])) }
     }

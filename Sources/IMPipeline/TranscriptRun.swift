@@ -22,15 +22,13 @@ package func runTranscript(
   let run = try Run(input: input, decode: decode, report: report)
   let output = Output.standard()
   var writer = TranscriptWriter(style: style)
-  // What comes through a pipe is printed as it comes, like a live capture.
-  let isOrdered = run.isReadTwice
   var lines = ByteWriter(capacity: 64 << 10)
   var order = TimeOrderedLines()
   var (messages, hasSession) = (0, false)
   let topics = options.topics.map { TopicPattern($0) }
   var transfers = TransferBook()
   func add(_ line: borrowing ByteWriter, _ time: Timestamp, _ number: UInt32) {
-    guard isOrdered else { return line.withBytes { lines.raw(UnsafeRawBufferPointer($0)) } }
+    guard !run.isLive else { return line.withBytes { lines.raw(UnsafeRawBufferPointer($0)) } }
     order.add(line, time, number)
     if order.isFull { order.takeOldest(to: &lines) }
   }
@@ -60,7 +58,7 @@ package func runTranscript(
   let errors = run.lead(
     driver, isOver: { output.error != nil },
     afterBatch: {
-      if run.isLive { sink.tellDecided() }
+      if run.isLive { sink.tellDecided() } else if !run.isReadTwice { order.takeSettled(to: &lines) }
       output.drain(&lines)
     })
   sink.end()

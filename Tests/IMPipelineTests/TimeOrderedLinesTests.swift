@@ -29,6 +29,21 @@ import Testing
     #expect(out.text.split(separator: "\n").count == 200)
   }
 
+  /// The lines of a stream come out ten seconds after the newest one, in order.
+  @Test func linesOfAStreamDoNotWaitForItsEnd() {
+    var lines = TimeOrderedLines()
+    var out = ByteWriter()
+    for (number, second) in [0, 3, 1, 9, 12, 11, 25].enumerated() as EnumeratedSequence<[Int64]> {
+      var line = ByteWriter()
+      line.text("\(second) ")
+      lines.add(line, Timestamp(milliseconds: second * 1_000), UInt32(number))
+      lines.takeSettled(to: &out)
+    }
+    #expect(out.text == "0 1 3 9 11 12 ")
+    lines.takeAll(to: &out)
+    #expect(out.text == "0 1 3 9 11 12 25 ")
+  }
+
   /// However many there are, what waits is bounded.
   @Test func whatWaitsIsBounded() {
     var lines = TimeOrderedLines()

@@ -13,7 +13,7 @@ def check_a_capture(bench):
     lines = terminal.wait(r"3 sessions, 51 messages,\s+2 lost", absent="●")
     assert lines[0].startswith(" imdump  tjp-weak-network.pcap"), lines[0]
     first = lines[heading_of(lines) + 1]
-    assert re.search(r"49147 +192\.0\.2\.77:50113 +RECON +15 +275\.3 ms +371\.9 ms +2 +1", first), first
+    assert re.search(r"49147 +192\.0\.2\.77:50113 +RECON +15 +275\.3 ms +372\.1 ms +2 +1", first), first
     assert "3 of 3" in lines[-2] and "? help" in lines[-1], lines[-2:]
 
 

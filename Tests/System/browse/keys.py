@@ -216,7 +216,7 @@ def check_problems_by_kind_and_cause(bench):
     store = bench.store(bench.sample("tjp-weak-network.pcap"))
     terminal = opened(bench)
     terminal.press("P")
-    lines = terminal.wait("kinds and causes")
+    lines = terminal.wait("kinds? of problem")
     rows = bench.imdump(
         "query", store, "SELECT kind, ifnull(cause, '-'), count(*) FROM problems GROUP BY 1, 2", "--format", "csv")
     for row in rows.stdout.splitlines()[1:]:
@@ -243,7 +243,7 @@ def check_problems_by_kind_and_cause(bench):
         listed.__doc__ = "messages " + " ".join(wanted[:10])
         terminal.wait(listed)
         terminal.press("Escape")
-        terminal.wait("kinds and causes")
+        terminal.wait("kinds? of problem")
     terminal.press("Escape")
     terminal.wait("3 of 3")
 

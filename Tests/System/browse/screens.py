@@ -276,7 +276,7 @@ def check_a_brush_and_back(bench):
     terminal.press("Escape")
     shown(terminal, "messages", absent="this prints")
     terminal.press("P")
-    terminal.wait("kinds and causes|no problems")
+    terminal.wait("kinds? of problem|no problems")
     terminal.press("Escape")
     shown(terminal, "sessions")
     terminal.press("a")
