@@ -109,10 +109,11 @@ extension Browser {
   private var typeColumns: [Column<StoredTypeCount>] {
     func trip(_ microseconds: Int64?) -> (String, Style) { (microseconds.map(Words.shortLength) ?? "-", .plain) }
     let hasOneWay = totals.oneWay > 0
+    let hasTopics = types.found?.topics.isEmpty == false
     let hasProfiles = Set(types.found?.types.map(\.profile) ?? []).count > 1
     return [
       Column(
-        title: types.found?.topics.isEmpty == false ? "type or topic" : "type", width: 13, isFlexible: true, priority: 0
+        title: hasTopics ? "type or topic" : "type", width: hasTopics ? 13 : 10, isFlexible: true, priority: 0
       ) {
         ((hasProfiles && !$0.profile.isEmpty ? $0.profile + " " : "") + $0.name, Style(.name))
       },

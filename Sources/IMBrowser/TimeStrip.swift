@@ -95,7 +95,9 @@ package struct TimeStrip: Sendable {
     let periods = figures.periods
     func counts(_ name: String, _ color: Style.Colour = .name, _ value: (StoredPeriod) -> Int64) -> Series {
       let values = periods.map { Double(value($0)) }
-      return Series(name: name, peak: "≤" + Self.short(values.max() ?? 0), values: values, color: color)
+      return Series(
+        name: name, peak: (values.contains { $0 > 0 } ? "≤" : "") + Self.short(values.max() ?? 0), values: values,
+        color: color)
     }
     func trips(_ name: String, _ value: (StoredPeriod) -> Int64?) -> Series? {
       let values = periods.map { value($0).map { Double($0) } }

@@ -1,4 +1,4 @@
-"""Captures with names of our choice: MQTT clients that connect and subscribe."""
+"""Captures with names of our choice: MQTT clients that connect and publish."""
 import struct
 
 
@@ -29,8 +29,8 @@ def segment(second, client, number, forth, seq, ack, flags, data):
     return struct.pack("<IIII", int(second), int(second % 1 * 1e6), len(frame), len(frame)) + frame
 
 
-def write(path, clients, words=("hello",)):
-    """Writes a capture in which clients of these names connect and subscribe to these words. Checksums are not filled in."""
+def write(path, clients, words=("hello",), topics=None):
+    """Writes a capture in which clients of these names connect and publish these words, to `topics` or to one topic. Checksums are not filled in."""
     with open(path, "wb") as file:
         file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
         second = 1_760_000_000.0
@@ -50,6 +50,8 @@ def write(path, clients, words=("hello",)):
             send(True, packet(0x10, text("MQTT") + b"\x04\x02\x00\x3c" + text(name)))
             send(False, b"\x20\x02\x00\x00")
             for number, word in enumerate(words):
-                send(True, packet(0x82, struct.pack(">H", number + 1) + text(word) + b"\x01"))
-                send(False, b"\x90\x03" + struct.pack(">H", number + 1) + b"\x01")
+                topic = text(topics[number] if topics else "t")
+                data = word if isinstance(word, bytes) else word.encode()
+                send(True, packet(0x32, topic + struct.pack(">H", number + 1) + data))
+                send(False, b"\x40\x02" + struct.pack(">H", number + 1))
     return path
