@@ -121,6 +121,23 @@ import Testing
     #expect(try Command.run(["ladder", path, "--conn", "1", "-Y", "len >"]).status == 64)
   }
 
+  /// A time that a ladder shows is taken by it. A ladder of less than a second has more digits.
+  @Test func aTimeOfALadderIsTakenByIt() throws {
+    let path = Samples.path("tjp-nat.pcap")
+    let times = try Self.rows([path, "--conn", "1"]).compactMap { row in
+      row.firstMatch(of: /^ *(\+[0-9.]+)\s/).map { String($0.1) }
+    }
+    #expect(times.count > 10)
+    for time in Set(times) {
+      let rows = try Self.rows([path, "--conn", "1", "--from", time, "--to", time])
+      #expect(
+        rows.count == times.count { $0 == time } && rows.allSatisfy { $0.contains(" \(time)") }, "\(time) \(rows)")
+    }
+    for arguments in [["--from", "+1"], ["--conn", "1", "--from", "+x"], ["--conn", "1", "--from", "+-1"]] {
+      #expect(try Command.run(["ladder", path] + arguments).status == 64, "\(arguments)")
+    }
+  }
+
   @Test func timesAndRowsAreBounds() throws {
     let path = Samples.path("tjp-clean-chat.pcap")
     let frames = try Self.lines(["-q", "--print", "--format", "json", path]).filter { $0["conn"] as? Int == 1 }

@@ -50,14 +50,21 @@ func exportMessages(_ run: Run, _ places: Set<MessagePlace>, to path: String) ->
 
 /// Reads the two ends of a range of time; `nil` where neither is given. A time of day is of the day on which the capture begins, or of
 /// the next one, where it would be earlier than its beginning. A time to the second means all of that second.
-func readRange(_ run: Run, from: String?, to: String?) throws(UsageError) -> ExportRange? {
+/// `begin` is what a ladder's times count from, such as `+8.900`; `nil` where that is not known.
+func readRange(
+  _ run: Run, from: String?, to: String?, since begin: Timestamp? = nil
+) throws(UsageError) -> ExportRange? {
   var first: Timestamp??
   func moment(_ text: String, _ option: String) throws(UsageError) -> Timestamp {
+    if text.first == "+", let begin, let time = readMoment(String(text.dropFirst()), zone: .utc), time.seconds >= 0 {
+      return begin.advanced(by: time.nanoseconds)
+    }
     if let time = readMoment(text, zone: .local) {
       guard time.seconds < 315_532_800, !text.contains(":") else { return time }
       throw UsageError(
         message: "\(option) '\(text)': is in \(time.seconds < 0 ? "the years before 1970" : "the 1970s"); "
-          + "a time of a ladder counts from its connection's first packet, and is not taken here: give a time of day")
+          + "a time of a ladder is +\(text), and counts from its connection's first packet: 'imdump ladder' takes it with --conn"
+      )
     }
     if text.utf8.dropFirst(2).first == UInt8(ascii: ":") {
       let begin = first ?? run.firstPacketTime()
