@@ -66,7 +66,10 @@ extension Browser {
     } else {
       at += grid.put("messages of all sessions", row: listTop - 1, column: at)
     }
-    if !showsTexts { at += grid.put("   texts are off (u)", row: listTop - 1, column: at, style: Style(.faint)) }
+    let off = !showsTexts ? "texts are off (u)" : !totals.keepsPayload ? "texts are off (--payload)" : nil
+    if let off, at + cells(off) + 3 + cells(follow) < grid.width {
+      at += grid.put("   " + off, row: listTop - 1, column: at, style: Style(.faint))
+    }
     let place = grid.width - cells(follow) - 1
     if !follow.isEmpty, place > at { grid.put(follow, row: listTop - 1, column: place, style: Style(.warning, .bold)) }
     grid.restyle(row: listTop - 1, columns: 0..<grid.width) { $0.with(.underline) }

@@ -100,7 +100,7 @@ extension Browser {
     putTable(types.rows, typeColumns, &grid)
     if types.found?.topics.isEmpty == true, types.rows.items.count < types.rows.height {
       grid.put(
-        " no topics: the protocol has none, or the store was made without --payload",
+        totals.keepsPayload ? " no topics" : " topics are off (--payload)",
         row: listTop + types.rows.items.count, column: 0, style: Style(.faint))
     }
     if let type = types.rows.selected { putPreview(&grid, "\(type.name): the last problems", none: "no problems") }

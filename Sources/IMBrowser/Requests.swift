@@ -137,8 +137,8 @@ package struct SessionTotals: Equatable, Sendable {
   package var lostHeartbeats: Int64 = 0
   /// Connections, and when they were.
   package var connections = StoredConnectionTotals()
-  /// Whether the store has topics.
-  package var hasTopics = false
+  /// Whether the store has topics, and whether it has what users write.
+  package var hasTopics = false, keepsPayload = true
 
   /// The sums of `sessions`.
   package init(_ sessions: [StoredSession] = []) {

@@ -148,6 +148,12 @@ extension Run {
       return .init(text: "\(what). Try --profile \(name), which is built in for port \(port)", isNotable: true)
     }
     let file = isLive ? "FILE" : input.files.first.map { shown($0) } ?? "FILE"
+    if !decode.profiles.isEmpty, let profile = decode.profiles.first(where: isProfileFile) {
+      return .init(
+        text:
+          "\(what). 'imdump profile test \(shown(profile)) \(file)' says where the profile does not fit; a short capture may prove too little",
+        isNotable: true)
+    }
     return .init(
       text:
         "\(what). Try --profile FILE.yaml, or --port N; 'imdump profile new \(file) --port \(port)' drafts a profile from what is said there",

@@ -73,6 +73,7 @@ private struct Answering {
         var totals = SessionTotals(rows)
         totals.connections = try reader.connectionTotals()
         totals.hasTopics = try reader.hasTopics()
+        totals.keepsPayload = try reader.keepsPayload()
         sessions = (wanted.commit, rows, totals)
       }
       guard let sessions, let rows = wanted.order.arrange(sessions.rows, isStale: { desk.isStale }) else { return nil }

@@ -130,6 +130,7 @@ final class StoreKeeper: RunFeature {
     var options = StoreOptions(
       captures: captures, writer: "imdump \(imdumpVersion)", sessionLimit: min(65_536, run.decode.memory >> 12))
     options.isLive = isLive
+    options.keepsPayload = choices.keepsPayload
     options.isWatched = choices.written != nil
     options.maximumBytes = choices.maximumBytes.map { spills ? $0 / 2 : $0 }
     do throws(StoreError) { writer = try StoreWriter(file.place, called: file.path, run.plans, options) } catch {

@@ -123,6 +123,11 @@ extension StoreReader {
     }
   }
 
+  /// Whether the store has what users write.
+  package func keepsPayload() throws(StoreError) -> Bool {
+    try database.number("SELECT value FROM info WHERE key = 'payload'", "read the store") == 1
+  }
+
   /// Whether the store has topics: its first texts say so.
   package func hasTopics() throws(StoreError) -> Bool {
     try database.number(

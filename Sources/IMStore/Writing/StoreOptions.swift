@@ -12,6 +12,8 @@ package struct StoreOptions: Sendable {
   package var isLive = false
   /// Whether somebody looks at it while it is written: sums are written once more early on.
   package var isWatched = false
+  /// Whether it has what users write, where the profile does not hide that.
+  package var keepsPayload = false
   /// Bytes of the file at which its oldest messages are removed; `nil` for no limit.
   package var maximumBytes: UInt64?
 

@@ -420,7 +420,9 @@ def check_topics_and_texts(bench):
     terminal = bench.terminal(bench.store(capture), width=140, height=50)
     terminal.wait("7 of 7")
     terminal.press("5")
-    terminal.wait("no topics: the protocol has none, or the store was made without --payload")
+    terminal.wait(r"topics are off \(--payload\)")
+    terminal.press("4")
+    terminal.wait(r"messages of all sessions +texts are off \(--payload\)")
 
 
 def check_commands(bench):
