@@ -23,7 +23,7 @@ enum Decoding {
     let run = Run(guest: input, plans: plans, decode: DecodeOptions(), report: report)
     let sink = MessageSink(
       plans: plans, selection: MessageSelection(MessageChoice(), Run.MessageFilter()),
-      search: SearchFields(plans, includesPayload: true), take: take)
+      stored: StoredTexts(plans, includesPayload: true), take: take)
     let driver = run.driver(run.engine(MessageSink.needs(hearsDecided: false), exchangeCapacity: 1 << 18, sink: sink))
     for error in run.lead(driver) { warn("\(error)") }
     sink.end()
