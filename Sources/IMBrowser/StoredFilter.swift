@@ -19,7 +19,7 @@ package struct StoredFilter: Sendable {
   /// Compiles a filter. Times without a zone are in `zone`.
   package init(_ text: String, zone: LocalZone, begin: Timestamp? = nil) throws(FilterError) {
     var schema = FilterSchema.messages
-    (schema.zone, schema.begin) = (zone, { begin })
+    (schema.zone, schema.begin) = (zone, begin)
     filter = try Filter(text, schema: schema)
     for index in filter.fieldsUsed {
       guard let field = MessageField(rawValue: index), !Self.known.contains(field) else { continue }

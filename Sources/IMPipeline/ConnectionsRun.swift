@@ -181,9 +181,10 @@ func printConnections(
     )
   }
   let status = run.conclude(driver, errors, output)
-  guard !run.isLive, !options.connections.isEmpty, sink.all == 0 else { return status }
-  let numbers = options.connections.map { "#\($0)" }.joined(separator: ", ")
-  logError("the capture has no connection \(numbers)\(options.filter == nil ? "" : " that the filter takes")")
+  // Connections are numbered from 1.
+  let missing = options.connections.filter { $0 == 0 || UInt64($0) > sink.all }
+  guard !run.isLive, !missing.isEmpty else { return status }
+  logError("the capture has no connection \(missing.map { "#\($0)" }.joined(separator: ", "))")
   return max(status, .failure)
 }
 
@@ -192,7 +193,7 @@ extension Run {
   func connectionFilter(_ text: String?) throws(UsageError) -> Filter? {
     guard let text else { return nil }
     var schema = FilterSchema.connections.naming("profile", known: plans.map(\.name))
-    schema.zone = .local
+    (schema.zone, schema.begin) = (.local, begin(of: text))
     do throws(FilterError) { return try Filter(text, schema: schema) } catch {
       throw UsageError(error, in: text)
     }

@@ -8,7 +8,7 @@ struct FilterCompiler {
   /// The profiles, whose types and named fields a filter may name.
   let plans: [ProtocolPlan]
   /// When the capture begins, where times of day are of that day.
-  var begin: (@Sendable () -> Timestamp?)?
+  var begin: Timestamp?
 
   /// The fields of frames and messages; types have the plans' names.
   var schema: FilterSchema {

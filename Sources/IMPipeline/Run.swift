@@ -209,14 +209,17 @@ struct Run {
     return MessageFilter(filter: filter, names: names)
   }
 
-  /// When the first packet came, or now where the capture is live; `nil` where its packets can be read only once.
-  private func begin() -> Timestamp? { isLive ? .wallClock : firstPacketTime() }
+  /// The moment near which times of day in the filter `text` are: when the first packet came, or now where the capture is live; `nil`
+  /// where its packets can be read only once, and where the filter can have no such time.
+  func begin(of text: String) -> Timestamp? {
+    // Only what is in quotes may be a time of day.
+    guard text.contains("\""), text.contains(":") else { return nil }
+    return isLive ? .wallClock : firstPacketTime()
+  }
 
   private func compile(_ text: String) throws(UsageError) -> (filter: Filter, names: NamedFilterFields?) {
     let compiled: (filter: Filter, names: NamedFilterFields?)
-    // Only what is in quotes may be a time of day.
-    let begin = text.contains("\"") && text.contains(":") ? begin() : nil
-    do throws(FilterError) { compiled = try FilterCompiler(plans: plans, begin: { begin }).compile(text) } catch {
+    do throws(FilterError) { compiled = try FilterCompiler(plans: plans, begin: begin(of: text)).compile(text) } catch {
       throw UsageError(error, in: text)
     }
     guard isLive || !compiled.filter.fieldsUsed.contains(MessageField.owner.rawValue) else {

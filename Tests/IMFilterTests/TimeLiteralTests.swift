@@ -45,7 +45,13 @@ import Testing
   }
 
   @Test func toTheMinute() {
-    #expect(TimeLiteral.calendar("2026-11-21T00:11", .utc) == TimeLiteral.calendar("2026-11-21T00:11:00", .utc))
+    for zone in ["", "Z", "+08:00", " UTC", " UTC+08:00"] {
+      let expected = TimeLiteral.calendar("2026-11-21T00:11:00" + zone, .utc)
+      #expect(expected != nil && TimeLiteral.calendar("2026-11-21T00:11" + zone, .utc) == expected, "\(zone)")
+    }
+    for text in ["2026-11-21T00:115", "2026-11-21T00:11.5", "2026-11-21T00:11:", "2026-11-21T00:11:5Z"] {
+      #expect(TimeLiteral.calendar(text, .utc) == nil, "\(text)")
+    }
   }
 
   /// A time of day is of the day on which the capture begins, or of the next one.
@@ -55,7 +61,10 @@ import Testing
       ("23:59", "2026-11-21T23:59:00Z"), ("23:59:00", "2026-11-21T23:59:00Z"),
       ("23:59:00.24", "2026-11-22T23:59:00.24Z"),
       ("00:00:10", "2026-11-22T00:00:10Z"), ("12:00", "2026-11-22T12:00:00Z"), ("24:00:00", nil), ("23:60", nil),
-      ("1:00", nil), ("23:59:", nil), ("", nil), ("23", nil), ("23:59:30Z", nil), ("23:59:30.", nil),
+      ("1:00", nil), ("23:59:", nil), ("", nil), ("23", nil), ("23:59:30.", nil),
+      ("23:59:30Z", "2026-11-21T23:59:30Z"), ("23:59 UTC", "2026-11-21T23:59:00Z"),
+      ("07:59:30 +08:00", "2026-11-21T23:59:30Z"), ("07:58:30 UTC+08:00", "2026-11-22T23:58:30Z"),
+      ("13:58:30+14:00", "2026-11-22T23:58:30Z"), ("12:00:30-12:00", "2026-11-22T00:00:30Z"), ("23:59 CET", nil),
     ] as [(String, String?)])
   func timesOfDay(_ text: String, _ expected: String?) throws {
     let begin = try #require(readMoment("2026-11-21T23:59:00.25Z", zone: .utc))

@@ -131,6 +131,26 @@ import Testing
     }
   }
 
+  /// Numbers that no connection has are said, beside those that one has.
+  @Test(arguments: [(["99"], []), (["3", "99"], [3]), (["3", "98", "99"], [3])] as [([String], [Int])])
+  func numbersThatNobodyHas(_ numbers: [String], _ listed: [Int]) throws {
+    let run = try Command.run(["streams", "-q", "--json"] + numbers.flatMap { ["--conn", $0] } + [Self.weak])
+    #expect(run.status == 1)
+    #expect(try Store.objects(of: run.output).compactMap { $0["conn"] as? Int } == listed)
+    for number in numbers {
+      #expect(run.errors.contains("#\(number)") == (number != "3"), "\(run.errors)")
+    }
+  }
+
+  /// A time of day in a filter, as the list shows it.
+  @Test func aTimeOfDayChooses() throws {
+    for (time, zone) in [("16:54:07.399", "CST-8"), ("08:54:07.399", "UTC"), ("08:54:07.399 UTC", "CST-8")] {
+      let filter = "start >= \"\(time)\""
+      let run = try Command.run(["streams", "-q", "--json", "-Y", filter, Self.weak], environment: ["TZ": zone])
+      #expect(try Store.objects(of: run.output).compactMap { $0["conn"] as? Int } == [6, 7, 8], "\(filter)")
+    }
+  }
+
   // MARK: How connections end
 
   @Test func whoResetIt() throws {

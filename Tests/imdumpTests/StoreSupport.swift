@@ -86,7 +86,12 @@ struct Store {
   static func objects(_ arguments: [String]) throws -> [[String: Any]] {
     let run = try Command.run(arguments)
     try #require(run.status == 0, "\(arguments): \(run.errors)")
-    return try run.output.split(separator: "\n").map { line in
+    return try objects(of: run.output)
+  }
+
+  /// The objects of a text, one a line.
+  static func objects(of text: String) throws -> [[String: Any]] {
+    try text.split(separator: "\n").map { line in
       try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
     }
   }

@@ -7,19 +7,20 @@ package func readMoment(_ text: String, zone: LocalZone) -> Timestamp? {
     .map { Timestamp(nanoseconds: $0) }
 }
 
-/// Reads a time of day as text shows it, `00:11:46.123` or `00:11`: on the day of `begin` by the clocks of `zone`, or on the next one where
-/// all that it may mean would be before `begin`. `nil` for other text.
+/// Reads a time of day as text shows it, `00:11:46.123` or `00:11`, by the clocks of the zone behind it, as in `00:11:46 UTC`, or else of
+/// `zone`: the first one that is not wholly before `begin`. `nil` for other text.
 package func readTimeOfDay(_ text: String, near begin: Timestamp, zone: LocalZone) -> Timestamp? {
-  for day: Int64 in [0, 1] {
-    let local = begin.seconds + Int64(zone.offset(at: begin.seconds)) + day * 86_400
-    guard let time = TimeLiteral.timeOfDay(text, onDay: local, zone).flatMap({ Int64(exactly: $0) }) else { return nil }
+  let today = begin.seconds / 86_400
+  // Dates of two zones are up to two days apart, and days before 1970 are rounded up.
+  for day in today - 3...today + 2 {
+    guard let time = TimeLiteral.timeOfDay(text, onDay: day, zone).flatMap({ Int64(exactly: $0) }) else { return nil }
     let found = Timestamp(nanoseconds: time)
     if lastNanosecond(of: found, readFrom: text) >= begin { return found }
   }
   return nil
 }
 
-/// The last nanosecond that a moment may mean that was read of `text`: a time of day to the second means all of that second.
+/// The last nanosecond of `moment` as `text` says it: a time to the second lasts for all of that second.
 package func lastNanosecond(of moment: Timestamp, readFrom text: String) -> Timestamp {
   moment.advanced(by: TimeLiteral.precision(text) - 1)
 }

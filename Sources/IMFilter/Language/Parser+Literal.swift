@@ -24,7 +24,7 @@ extension Parser {
       if let value = isQuoted ? TimeLiteral.calendar(text, schema.zone) : TimeLiteral.seconds(text) {
         return .whole(value)
       }
-      if isQuoted, let begin = schema.begin?(), let time = readTimeOfDay(text, near: begin, zone: schema.zone) {
+      if isQuoted, let begin = schema.begin, let time = readTimeOfDay(text, near: begin, zone: schema.zone) {
         return .whole(Int128(time.nanoseconds))
       }
     case .address:

@@ -22,52 +22,59 @@ enum TimeLiteral {
   }
 
   /// RFC 3339: `2026-11-21T00:11:46.123Z`, with `Z` or an offset such as `+08:00`; a space may stand for the `T`. A zone may also be as text
-  /// and reports have it: ` UTC`, ` +08:00`, ` UTC+08:00`. Without one it is what clocks of `zone` show.
+  /// and reports have it: ` UTC`, ` +08:00`, ` UTC+08:00`. Without one it is what clocks of `zone` show. Seconds may be left out.
   static func calendar(_ text: String, _ zone: LocalZone) -> Int128? {
-    var bytes = Array(text.utf8)
-    // 2026-11-21 00:11 is a time, too.
-    if bytes.count == 16 { bytes += ":00".utf8 }
-    guard bytes.count >= 19, bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
+    let bytes = Array(text.utf8)
+    guard bytes.count >= 16, bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
     func part(_ range: Range<Int>) -> Substring { Substring(String(decoding: bytes[range], as: UTF8.self)) }
     func has(_ scalars: String, at place: Int) -> Bool { scalars.utf8.contains(bytes[place]) }
     guard let year = number(part(0..<4), 4...4), has("-", at: 4), let month = number(part(5..<7), 2...2),
       has("-", at: 7), let day = number(part(8..<10), 2...2), has("Tt ", at: 10),
-      let hour = number(part(11..<13), 2...2), has(":", at: 13), let minute = number(part(14..<16), 2...2),
-      has(":", at: 16), let second = number(part(17..<19), 2...2),
-      (1...12).contains(month), day >= 1, day <= days(in: month, of: year), hour < 24, minute < 60, second < 60
+      (1...12).contains(month), day >= 1, day <= days(in: month, of: year), let clock = Clock(part(11..<bytes.count))
     else { return nil }
-    var place = 19
-    var nanoseconds: Int64 = 0
-    if place < bytes.count, has(".", at: place) {
-      let end = bytes[20...].firstIndex { !(0x30...0x39).contains($0) } ?? bytes.count
-      guard let value = fraction(part(20..<end)) else { return nil }
-      (place, nanoseconds) = (end, value)
-    }
-    let reading = ((daysSinceEpoch(year, month, day) * 24 + hour) * 60 + minute) * 60 + second
-    if place == bytes.count { return clamped(Int128(zone.moment(of: reading)) * 1_000_000_000 + Int128(nanoseconds)) }
-    guard let offset = offset(part(place..<bytes.count)) else { return nil }
-    return clamped(Int128(reading - offset * 60) * 1_000_000_000 + Int128(nanoseconds))
+    return clock.moment(onDay: daysSinceEpoch(year, month, day), zone)
   }
 
-  /// A time of day, `00:11:46.123` or `00:11`, on a day that is given by any of its seconds on the clocks of `zone`.
-  static func timeOfDay(_ text: String, onDay local: Int64, _ zone: LocalZone) -> Int128? {
-    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    guard (2...3).contains(parts.count), let hour = number(parts[0], 2...2), let minute = number(parts[1], 2...2),
-      hour < 24, minute < 60
-    else { return nil }
-    var (second, nanoseconds): (Int64, Int64) = (0, 0)
-    if parts.count == 3 {
-      let halves = parts[2].split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-      guard let whole = number(halves[0], 2...2), whole < 60, let rest = halves.count == 2 ? fraction(halves[1]) : 0
+  /// A time of day, `00:11:46.123` or `00:11`, with or without a zone as in `calendar`, on the day that begins `day` times 86,400 seconds
+  /// after 1970 on the clocks that it means.
+  static func timeOfDay(_ text: String, onDay day: Int64, _ zone: LocalZone) -> Int128? {
+    Clock(Substring(text))?.moment(onDay: day, zone)
+  }
+
+  /// What a clock shows, and where it stands if the text says so.
+  private struct Clock {
+    /// Since midnight.
+    private var seconds: Int64, nanoseconds: Int64 = 0
+    /// Minutes east of Greenwich; `nil` for text without a zone.
+    private var offset: Int64?
+
+    init?(_ text: Substring) {
+      let end = text.firstIndex { !$0.isASCII || !$0.isNumber && $0 != ":" && $0 != "." } ?? text.endIndex
+      let parts = text[..<end].split(separator: ":", omittingEmptySubsequences: false)
+      guard (2...3).contains(parts.count), let hour = number(parts[0], 2...2), let minute = number(parts[1], 2...2),
+        hour < 24, minute < 60
       else { return nil }
-      (second, nanoseconds) = (whole, rest)
+      seconds = (hour * 60 + minute) * 60
+      if parts.count == 3 {
+        let halves = parts[2].split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let whole = number(halves[0], 2...2), whole < 60, let rest = halves.count == 2 ? fraction(halves[1]) : 0
+        else { return nil }
+        (seconds, nanoseconds) = (seconds + whole, rest)
+      }
+      guard end < text.endIndex else { return }
+      guard let offset = TimeLiteral.offset(text[end...]) else { return nil }
+      self.offset = offset
     }
-    let midnight = local - ((local % 86_400) + 86_400) % 86_400
-    let reading = midnight + (hour * 60 + minute) * 60 + second
-    return clamped(Int128(zone.moment(of: reading)) * 1_000_000_000 + Int128(nanoseconds))
+
+    /// When clocks of its zone, or else of `zone`, show it.
+    func moment(onDay day: Int64, _ zone: LocalZone) -> Int128? {
+      let reading = day * 86_400 + seconds
+      let moment = offset.map { reading - $0 * 60 } ?? zone.moment(of: reading)
+      return clamped(Int128(moment) * 1_000_000_000 + Int128(nanoseconds))
+    }
   }
 
-  /// How many nanoseconds a moment that was read of `text` may mean: as many as its last digit stands for.
+  /// Nanoseconds that a moment written as `text` lasts: one unit of its last digit.
   static func precision(_ text: String) -> Int64 {
     let digits = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     if digits.count == 2 {

@@ -8,7 +8,7 @@ package struct FilterSchema: Sendable {
   /// The zone of times that name none.
   package var zone = LocalZone.utc
   /// When the messages begin: a time of day is of that day, or of the next one. `nil` where that cannot be known; then times have dates.
-  package var begin: (@Sendable () -> Timestamp?)?
+  package var begin: Timestamp?
 
   /// A schema of `fields`; of two with the same name the first is found.
   package init(fields: [FilterField]) {
@@ -26,6 +26,11 @@ package struct FilterSchema: Sendable {
     guard let index = indices[name], case .name = fields[index].kind else { return self }
     var fields = fields
     fields[index].kind = .name(known: known)
+    return with(fields)
+  }
+
+  /// A schema of `fields` whose times are read as this one reads them.
+  package func with(_ fields: [FilterField]) -> FilterSchema {
     var schema = FilterSchema(fields: fields)
     (schema.zone, schema.begin) = (zone, begin)
     return schema

@@ -40,9 +40,7 @@ package struct NamedFilterFields {
         }
       }
     }
-    var schema = FilterSchema(fields: fields)
-    schema.zone = base.zone
-    self.schema = schema
+    schema = base.with(fields)
     self.places = places
     first = base.fields.count
   }

@@ -62,9 +62,8 @@ func readRange(
     if let time = readMoment(text, zone: .local) {
       guard time.seconds < 315_532_800, !text.contains(":") else { return time }
       throw UsageError(
-        message: "\(option) '\(text)': is in \(time.seconds < 0 ? "the years before 1970" : "the 1970s"); "
-          + "a time of a ladder is +\(text), and counts from its connection's first packet: 'imdump ladder' takes it with --conn"
-      )
+        message: "\(option) '\(text)': is \(time.seconds < 0 ? "before 1970" : "in the 1970s"); "
+          + "for a time since a connection's first packet, use 'imdump ladder --conn' with +\(text)")
     }
     if text.utf8.dropFirst(2).first == UInt8(ascii: ":") {
       let begin = first ?? run.firstPacketTime()
