@@ -15,7 +15,7 @@ extension ECSWriter {
     let info = report.info
     let profile = profile(plan)
     let hasEnded = report.isFinal && report.reason != .open
-    let end = max(report.firstSeen, report.lastSeen)
+    let end = report.end
     begin(.connection, at: report.isFinal ? end : max(end, report.madeAt), &lines)
 
     event(.connection, types: hasEnded ? "[\"connection\",\"end\"]" : "[\"connection\",\"info\"]", &lines)

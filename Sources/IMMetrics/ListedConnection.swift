@@ -8,10 +8,8 @@ package struct ListedConnection: Sendable {
 
   /// Who talks, and which plan decodes it.
   package let info: ConnectionInfo
-  /// When its first packet came, and its last one.
-  package let firstSeen: Timestamp, lastSeen: Timestamp
-  /// When it was over; while it is not, when its last packet came. Never before `firstSeen`.
-  package let end: Timestamp
+  /// When its first packet came, and its last one, which is never before that.
+  package let firstSeen: Timestamp, end: Timestamp
   /// Why it is over; `open` while it is not.
   package let reason: CloseReason
   /// The direction of the reset that ended it.
@@ -45,8 +43,7 @@ package struct ListedConnection: Sendable {
   package init(_ report: borrowing ConnectionReport, hello: TLSHello? = nil) {
     info = report.info
     firstSeen = report.firstSeen
-    lastSeen = report.lastSeen
-    end = max(report.firstSeen, report.lastSeen)
+    end = report.end
     reason = report.reason
     resetBy = report.reason == .reset ? report.resetBy : nil
     sawSyn = report.sawSyn

@@ -9,7 +9,7 @@ package import IMWire
 ///     bucket   0           1       2       ...   from 0.1 ms on     ...  the last but one    the last
 ///     ms       below 1 µs  1 µs    2 µs    ...   0.1 up to 0.105    ...  up to 120.59 s      from there on
 ///
-/// A value stands for its bucket's geometric middle, at most 2.5 % from any value of the bucket, or half a microsecond.
+/// A bucket's value is the geometric mean of its bounds: at most 2.5 %, or half a microsecond, from any round trip in it.
 package enum RTTBuckets {
   /// Buckets, with the one below and the one above the range.
   package static let count = bounds.count + 1
@@ -75,9 +75,6 @@ package enum RTTBuckets {
   }()
 
   /// The bucket of a round trip: that of its cell, or the next one.
-  package static func index(of time: Nanoseconds) -> Int { index(ofMicroseconds: time.microseconds) }
-
-  /// The same of microseconds.
   package static func index(ofMicroseconds value: Int64) -> Int {
     let value = min(UInt64(max(0, value)), longest)
     let cell = cells[cell(value)]

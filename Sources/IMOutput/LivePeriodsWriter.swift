@@ -21,14 +21,10 @@ package struct LivePeriodsWriter {
     minute: PeriodSeries.Row, whole: PeriodSeries.Row, total: EndpointMetrics, width: Int
   ) -> [String] {
     let cells = [minute, whole].map { columns.cells(PeriodSnapshot($0, hasChecksums: hasChecksums)) }
-    var rows = columns.titles.indices.map { [columns.titles[$0], cells[0][$0], cells[1][$0]] }
-    for i in rows.indices {
-      for (way, name) in ["c2s", "s2c"].enumerated() {
-        for percent in [50, 95, 99] where rows[i][0] == "p\(percent) \(name)" {
-          guard let value = total.roundTripsByDirection[way].percentile(Double(percent)) else { continue }
-          rows[i][2] = FigureWords.milliseconds(.microseconds(value))
-        }
-      }
+    let exact = Self.roundTrips(total)
+    var rows = columns.titles.indices.map { i in
+      let title = columns.titles[i]
+      return [title, cells[0][i], exact[title] ?? cells[1][i]]
     }
     // A percentage alone does not say whether to get up.
     let lost = [minute, whole].map { grouped($0.metrics.messages.both.lost) }
@@ -42,6 +38,18 @@ package struct LivePeriodsWriter {
       guard line < blocks[1].count else { return first }
       return first + String(repeating: " ", count: left + 4 - IMTerminal.cells(first)) + blocks[1][line]
     }
+  }
+
+  /// The cells of the table of round trips by the titles that periods have for them: `p50 c2s`.
+  private static func roundTrips(_ total: EndpointMetrics) -> [String: String] {
+    let columns = FigureColumns(.roundTrips, Catalogue.servers)
+    var cells: [String: String] = [:]
+    for (way, name) in ["c2s", "s2c"].enumerated() {
+      for (title, cell) in zip(columns.titles, columns.cells(ServerSnapshot(total), way: way)) {
+        cells["\(title) \(name)"] = cell
+      }
+    }
+    return cells
   }
 
   /// A table of clients, in their order; no lines without clients.

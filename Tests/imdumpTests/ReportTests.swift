@@ -81,6 +81,9 @@ import Testing
 
   private static func isLength(_ shown: String, _ microseconds: Double?) -> Bool {
     guard let microseconds else { return shown == "–" }
+    if let parts = shown.wholeMatch(of: /(\d+) min (\d+) s/), let minutes = Int(parts.1), let seconds = Int(parts.2) {
+      return minutes * 60 + seconds == Int((microseconds / 1e6).rounded())
+    }
     guard let number = number(shown) else { return false }
     let scale = shown.hasSuffix(" ms") ? 1_000.0 : 1_000_000
     return abs(number * scale - microseconds) <= scale * 0.051
@@ -124,6 +127,15 @@ import Testing
       let place = try #require(streams.first?.firstIndex(of: name))
       let all = streams.dropFirst().reduce(0.0) { $0 + (Double($1[place]) ?? 0) }
       #expect((sum("connection-rows", column) ?? 0) == all, "\(column)")
+    }
+    let columns = PageParser.heads(root, "connection-rows")
+    let (number, length) = (try #require(columns.firstIndex(of: "#")), try #require(columns.firstIndex(of: "length")))
+    let (conn, duration) = (
+      try #require(streams.first?.firstIndex(of: "conn")), try #require(streams.first?.firstIndex(of: "duration_us"))
+    )
+    for row in PageParser.rows(root, "connection-rows") {
+      let stream = try #require(streams.first { $0[conn] == row[number] })
+      #expect(Self.isLength(row[length], Double(stream[duration])), "\(row[length])")
     }
     // Pings of WebSocket have no intervals here, and stats has all of them.
     if let intervals = sum("beat-rows", "intervals") {

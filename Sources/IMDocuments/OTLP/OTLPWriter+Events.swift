@@ -36,7 +36,7 @@ extension OTLPWriter {
     let info = report.info
     let profile = ecs.profile(plan)
     let hasEnded = report.isFinal && report.reason != .open
-    let end = max(report.firstSeen, report.lastSeen)
+    let end = report.end
     let isFailure = [.reset, .refused, .timeout].contains(report.reason)
     // The sentence of the document: `"message":"..."`.
     ecs.scratch.writer.removeAll()

@@ -114,6 +114,9 @@ package struct ConnectionReport {
 }
 
 extension ConnectionReport {
+  /// When its last packet came, and never before `firstSeen`, as packets may come with times that go backwards. Every output has
+  /// a connection last from `firstSeen` to here.
+  package var end: Timestamp { max(firstSeen, lastSeen) }
   /// Segments sent again, both directions together.
   package var retransmissions: UInt32 { segments[0].retransmissions &+ segments[1].retransmissions }
   /// Segments that were overtaken by later ones, both directions together.

@@ -44,7 +44,7 @@ package struct ConnectionRowWriter {
       lines.flag("saw_syn", row.sawSyn)
       lines.instant("time", row.firstSeen)
       lines.signed("first_us", row.firstSeen.microseconds)
-      lines.signed("last_us", row.lastSeen.microseconds)
+      lines.signed("last_us", row.end.microseconds)
       lines.name("end", row.reason.name)
       if let direction = row.resetBy { lines.name("rst_by", StreamName.sides[Int(direction.rawValue)]) }
       FigureTrees.listed.write(row, &lines)

@@ -55,7 +55,7 @@ extension Lane.Bar {
   /// A connection that is over, or was open when the capture ended.
   init(_ report: ConnectionReport) {
     self.init(
-      serial: report.info.serial, from: report.firstSeen, to: max(report.firstSeen, report.closedAt ?? report.lastSeen),
+      serial: report.info.serial, from: report.firstSeen, to: report.end,
       state: report.reason.words, isBroken: report.reason == .reset, isFailed: report.isFailure,
       reconnectTime: report.rare.reconnectTime?.microseconds)
   }

@@ -225,11 +225,10 @@ extension CloseReason {
 extension ConnectionRow {
   /// A connection that is over, or was open when the capture ended; nothing of its messages is counted yet.
   init(_ report: ConnectionReport, profile: String? = nil) {
-    let end = report.closedAt ?? report.lastSeen
     self.init(
       serial: report.info.serial, client: "\(report.info.client)", server: "\(report.info.server)", profile: profile,
       session: nil, state: report.reason.words, firstSeen: report.firstSeen,
-      length: max(0, end.nanoseconds(since: report.firstSeen) / 1_000))
+      length: report.end.time(since: report.firstSeen).microseconds)
     gapBytes = report.gapBytes
     retransmissions = UInt64(report.retransmissions)
     listed = ListedConnection(report)

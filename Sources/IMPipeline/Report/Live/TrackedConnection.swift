@@ -84,7 +84,7 @@ struct TrackedConnection {
     end = report
     info = report.info
     session = report.session ?? session
-    lastSeen = max(lastSeen, report.closedAt ?? report.lastSeen)
+    lastSeen = max(lastSeen, report.end)
     if let time = report.rare.reconnectTime { reconnectTime = time.microseconds }
     if isFirst, report.reason == .reset { trouble(1, report.closedAt ?? report.lastSeen) }
   }
