@@ -58,24 +58,23 @@ package func runMessages(
 func printMessages(
   _ run: Run, _ output: Output, isJSON: Bool, style: TextStyle, choice: MessageChoice, filter: String? = nil
 ) throws(UsageError) -> ExitStatus {
-  let printer = MessagePrinter(isJSON: isJSON, style: style, isLive: run.isLive, output: output)
+  let lines = MessageLines(run, output, style: isJSON ? nil : style)
+  let json = MessageJSONWriter()
+  let text = MessageTextWriter(style: style)
   let showsMore = !isJSON && (style.verbosity > 0 || style.showsText || style.showsHex)
-  let (driver, sink) = try run.messages(choice, filter, showing: showsMore ? .lines(style) : nil) {
-    printer.write($0, $1)
+  let (driver, sink) = try run.messages(choice, filter, showing: showsMore ? .lines(style) : nil) { record, exchange in
+    lines.add(exchange.firstAt, exchange.id) { out in
+      if isJSON { json.write(record, exchange, to: &out) } else { text.write(record, exchange, to: &out) }
+    }
   }
   let errors = run.lead(
     driver, isOver: { output.error != nil },
     afterBatch: {
-      if run.isLive {
-        sink.tellDecided()
-        printer.flush()
-      } else if !run.isReadTwice {
-        // The reader of a pipe may be watching.
-        printer.flushSettled()
-      }
+      if run.isLive { sink.tellDecided() }
+      lines.endBatch()
     })
   sink.end()
-  printer.end()
+  lines.end()
   return run.conclude(driver, errors, output)
 }
 

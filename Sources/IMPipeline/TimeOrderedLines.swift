@@ -31,24 +31,27 @@ struct TimeOrderedLines {
     entries.append(Entry(time: time, number: number, bytes: start..<bytes.count))
   }
 
+  /// Appends what `begin` writes in front of a line.
+  typealias Beginning = (Timestamp, inout ByteWriter) -> Void
+
   /// Appends the older half of the lines, and forgets them.
-  mutating func takeOldest(to out: inout ByteWriter) {
+  mutating func takeOldest(to out: inout ByteWriter, _ begin: Beginning = { _, _ in }) {
     sort()
-    take(max(1, entries.count / 2), to: &out)
+    take(max(1, entries.count / 2), to: &out, begin)
   }
 
   /// Appends the lines that are ten seconds older than the newest one, and forgets them.
-  mutating func takeSettled(to out: inout ByteWriter) {
+  mutating func takeSettled(to out: inout ByteWriter, _ begin: Beginning = { _, _ in }) {
     sort()
     guard let last = entries.last?.time.advanced(by: -Self.wait * 1_000_000_000) else { return }
     let count = entries.prefix { $0.time < last }.count
-    if count > 0 { take(count, to: &out) }
+    if count > 0 { take(count, to: &out, begin) }
   }
 
   /// Appends all lines, and forgets them.
-  mutating func takeAll(to out: inout ByteWriter) {
+  mutating func takeAll(to out: inout ByteWriter, _ begin: Beginning = { _, _ in }) {
     sort()
-    take(entries.count, to: &out)
+    take(entries.count, to: &out, begin)
   }
 
   private mutating func sort() {
@@ -56,9 +59,12 @@ struct TimeOrderedLines {
     isSorted = true
   }
 
-  private mutating func take(_ count: Int, to out: inout ByteWriter) {
+  private mutating func take(_ count: Int, to out: inout ByteWriter, _ begin: Beginning) {
     bytes.withUnsafeBytes { bytes in
-      for entry in entries.prefix(count) { out.raw(UnsafeRawBufferPointer(rebasing: bytes[entry.bytes])) }
+      for entry in entries.prefix(count) {
+        begin(entry.time, &out)
+        out.raw(UnsafeRawBufferPointer(rebasing: bytes[entry.bytes]))
+      }
     }
     var kept: [UInt8] = []
     var others: [Entry] = []

@@ -21,21 +21,13 @@ package func runTranscript(
 ) throws(UsageError) -> ExitStatus {
   let run = try Run(input: input, decode: decode, report: report)
   let output = Output.standard()
-  var writer = TranscriptWriter(style: style)
-  var lines = ByteWriter(capacity: 64 << 10)
-  var order = TimeOrderedLines()
+  let writer = TranscriptWriter(style: style)
+  let lines = MessageLines(run, output, style: style)
   var (messages, hasSession) = (0, false)
   let topics = options.topics.map { TopicPattern($0) }
   var transfers = TransferBook()
-  func add(_ line: borrowing ByteWriter, _ time: Timestamp, _ number: UInt32) {
-    guard !run.isLive else { return line.withBytes { lines.raw(UnsafeRawBufferPointer($0)) } }
-    order.add(line, time, number)
-    if order.isFull { order.takeOldest(to: &lines) }
-  }
-  func write(_ done: TransferBook.Done) {
-    var out = ByteWriter(capacity: 256)
-    writer.write(done.progress, to: &out)
-    add(out, done.progress.begunAt, done.exchange)
+  func add(_ done: TransferBook.Done) {
+    lines.add(done.progress.begunAt, done.exchange) { writer.write(done.progress, to: &$0) }
   }
   let (driver, sink) = try run.messages(MessageChoice(), options.filter, showing: .text) { record, exchange in
     guard record.role == .message else { return }
@@ -48,23 +40,20 @@ package func runTranscript(
         || record.details?.destination.map { topic in topics.contains { $0.takes(topic) } } ?? false)
     guard isWanted else { return }
     if let part = record.details?.part {
-      for done in transfers.add(record, exchange, part) { write(done) }
+      for done in transfers.add(record, exchange, part) { add(done) }
       return
     }
-    var out = ByteWriter(capacity: 256)
-    writer.write(record, exchange, to: &out)
-    add(out, exchange.firstAt, exchange.id)
+    lines.add(exchange.firstAt, exchange.id) { writer.write(record, exchange, to: &$0) }
   }
   let errors = run.lead(
     driver, isOver: { output.error != nil },
     afterBatch: {
-      if run.isLive { sink.tellDecided() } else if !run.isReadTwice { order.takeSettled(to: &lines) }
-      output.drain(&lines)
+      if run.isLive { sink.tellDecided() }
+      lines.endBatch()
     })
   sink.end()
-  for done in transfers.end() { write(done) }
-  order.takeAll(to: &lines)
-  output.drain(&lines)
+  for done in transfers.end() { add(done) }
+  lines.end()
   if messages > 0, !hasSession, !report.isQuiet {
     logError(
       "no message of \(options.sessions.count == 1 ? "session" : "sessions") \(options.sessions.joined(separator: ", ")); "

@@ -36,6 +36,38 @@ import Testing
     }
   }
 
+  /// The times between lines are those between printed lines, which are in the order of time.
+  @Test(arguments: try Samples.captures()) func timesBetweenLinesAreNotNegative(_ sample: String) throws {
+    let path = Samples.path(sample)
+    for command in ["messages", "transcript"] {
+      let lines = try Command.run([command, "-q", "-ttt", path]).output.split(separator: "\n")
+      let times = try Store.objects([command == "messages" ? command : "messages", "-q", "--json", path])
+        .compactMap { ($0["ts"] as? [Int])?.first }
+      let deltas = lines.map { line -> Double in
+        let words = line.split(separator: " ")
+        let value = Double(words.first ?? "") ?? -1
+        return ["µs", "us"].contains(words[1]) ? value / 1e6 : words[1] == "ms" ? value / 1e3 : value
+      }
+      #expect(deltas.allSatisfy { $0 >= 0 }, "\(command)")
+      guard command == "messages" else { continue }
+      let all = zip(times.dropFirst(), times).map { Double($0 - $1) / 1e6 }
+      #expect(deltas.count == times.count && zip(deltas.dropFirst(), all).allSatisfy { abs($0 - $1) < 0.006 })
+    }
+  }
+
+  /// A time of day beside a field that only some protocols have.
+  @Test func aTimeOfDayBesideANamedField() throws {
+    let filter = ##"topic == "room:1" && ts > "08:53:22""##
+    let path = Samples.path("phoenix-room.pcap")
+    func rows(_ words: [String]) throws -> [Int] {
+      try Store.objects(["messages", "-q", "--json", "--utc", path] + words).compactMap { ($0["ts"] as? [Int])?.first }
+    }
+    let all = try rows(["-Y", "topic == \"room:1\""])
+    // 08:53:22 of that day.
+    let found = try rows(["-Y", filter])
+    #expect(found == all.filter { $0 > 1_760_000_002_000_000 } && (1..<all.count).contains(found.count))
+  }
+
   @Test func noSuchSession() throws {
     let run = try Command.run(["transcript", "--session", "nobody", Samples.path("mqtt-mosquitto.pcap")])
     #expect(run.status == 0 && run.output.isEmpty)

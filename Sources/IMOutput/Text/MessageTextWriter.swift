@@ -1,20 +1,15 @@
 package import IMEngine
 import IMWire
 
-/// One message and its fate as a line to read: `imdump messages`.
+/// One message and its fate as a line to read, but for the time at its beginning: `imdump messages`.
 package struct MessageTextWriter {
   private let style: TextStyle
-  private var times: TimeText
 
   /// A writer.
-  package init(style: TextStyle) {
-    self.style = style
-    times = TimeText(style)
-  }
+  package init(style: TextStyle) { self.style = style }
 
   /// Appends one line.
-  package mutating func write(_ record: MessageRecord, _ exchange: Exchange, to out: inout ByteWriter) {
-    times.write(exchange.firstAt, to: &out)
+  package func write(_ record: MessageRecord, _ exchange: Exchange, to out: inout ByteWriter) {
     out.connection(record.connection)
     out.endpoint(record.direction == .clientToServer ? record.connection.client : record.connection.server)
     out.literal(" > ")

@@ -1,5 +1,5 @@
 import IMEngine
-import IMWire
+package import IMWire
 
 /// Ways to show a time, as tcpdump's `-t` chooses them.
 package enum TimeStyle: Int, Sendable {
@@ -14,7 +14,7 @@ package enum TimeStyle: Int, Sendable {
 }
 
 /// Writes times as a person reads them: those at the beginning of lines, and others.
-struct TimeText {
+package struct TimeText {
   let style: TimeStyle
   private let zone: LocalZone
   private var last: Timestamp?
@@ -26,7 +26,8 @@ struct TimeText {
     self.zone = zone
   }
 
-  init(_ style: TextStyle) { self.init(style.time, style.zone) }
+  /// Times as `style` has them, by the clocks of its zone.
+  package init(_ style: TextStyle) { self.init(style.time, style.zone) }
 
   /// `at`, moved so that it reads as a clock of the zone.
   private mutating func local(_ at: Timestamp) -> Timestamp {
@@ -49,8 +50,8 @@ struct TimeText {
     out.text(LocalZone.text(of: offset))
   }
 
-  /// Appends a time and a space, or nothing where the style wants none.
-  mutating func write(_ at: Timestamp, to out: inout ByteWriter) {
+  /// Appends a time and a space, or nothing where the style wants none. A time since the line before is since the last call.
+  package mutating func write(_ at: Timestamp, to out: inout ByteWriter) {
     switch style {
     case .none: return
     case .timeOfDay: timeOfDay(at, to: &out)

@@ -1,23 +1,20 @@
 package import IMEngine
 import IMWire
 
-/// One message as a line of a conversation: when, who, to whom or to what topic, what, and what became of it.
+/// One message as a line of a conversation: who, to whom or to what topic, what, and what became of it. The time at its beginning is
+/// not part of it.
 ///
-///     08:53:23.259 44782 > server: 你好，到地铁站了吗？  [answered after 26.4 ms]
-///     08:53:24.102 server > 47786 (chat/zhang): on my way  [lost: the client's TCP received it, no answer was sent]
+///     44782 > server: 你好，到地铁站了吗？  [answered after 26.4 ms]
+///     server > 47786 (chat/zhang): on my way  [lost: the client's TCP received it, no answer was sent]
 package struct TranscriptWriter {
   private let style: TextStyle
-  private var times: TimeText
 
   /// A writer.
-  package init(style: TextStyle) {
-    self.style = style
-    times = TimeText(style)
-  }
+  package init(style: TextStyle) { self.style = style }
 
   /// Appends one line.
-  package mutating func write(_ record: MessageRecord, _ exchange: Exchange, to out: inout ByteWriter) {
-    begin(record, exchange.firstAt, record.details?.destination, to: &out)
+  package func write(_ record: MessageRecord, _ exchange: Exchange, to out: inout ByteWriter) {
+    begin(record, record.details?.destination, to: &out)
     if let text = record.details?.text {
       wire(text, limit: 4_096, to: &out)
     } else {
@@ -29,18 +26,15 @@ package struct TranscriptWriter {
   }
 
   /// Appends the line of a large message that went in pieces.
-  package mutating func write(_ transfer: TransferSummary, to out: inout ByteWriter) {
-    begin(transfer.first, transfer.begunAt, transfer.destination, to: &out)
+  package func write(_ transfer: TransferSummary, to out: inout ByteWriter) {
+    begin(transfer.first, transfer.destination, to: &out)
     out.text(
       "(\(transfer.first.type), \(count(UInt64(transfer.total), "byte")) in \(count(transfer.pieces, "piece")))")
     end(words(transfer), isBad: transfer.lost > 0, isAmber: !transfer.isWhole || transfer.retries > 0, to: &out)
   }
 
-  /// Who says it when, and to whom.
-  private mutating func begin(
-    _ record: MessageRecord, _ at: Timestamp, _ destination: String?, to out: inout ByteWriter
-  ) {
-    times.write(at, to: &out)
+  /// Who says it, and to whom.
+  private func begin(_ record: MessageRecord, _ destination: String?, to out: inout ByteWriter) {
     let isFromClient = record.direction == .clientToServer
     let client = record.session ?? "\(record.connection.client)"
     if isFromClient {
