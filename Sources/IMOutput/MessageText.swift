@@ -4,7 +4,7 @@ import IMWire
 
 /// What a message says, and to whom, by its named fields. What the profile hides is in neither.
 package enum MessageText {
-  /// Fields that name a topic, the first of them that a message has: where an alias stands for it, `topic` is empty.
+  /// Fields that name a topic; the first of them that a message has counts. Where a message has an alias of a topic, its `topic` is empty.
   private static let topics = ["resolved_topic", "topic"]
   /// Fields that name a receiver or a topic, the first of them that a message has.
   private static let destinations = topics + ["room_id", "group", "destination", "destinations", "to", "recipient"]
@@ -30,8 +30,13 @@ package enum MessageText {
   }
 
   /// Whether messages of a plan may have a topic.
-  package static func hasTopic(_ plan: ProtocolPlan) -> Bool {
-    plan.fields.map { names in names.fields.contains { topics.contains($0.name) && $0.isShown } } ?? false
+  package static func hasTopic(_ plan: ProtocolPlan) -> Bool { !topicFields([plan]).isEmpty }
+
+  /// The fields that name a topic in messages of some of `plans`; a filter may name them.
+  package static func topicFields(_ plans: [ProtocolPlan]) -> [String] {
+    topics.filter { name in
+      plans.contains { $0.fields?.fields.contains { $0.name == name && $0.isShown } ?? false }
+    }
   }
 
   /// The topic: what `--by topic` groups by, and what a store has as `topic`; `nil` where the message names none.

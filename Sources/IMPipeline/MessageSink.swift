@@ -211,9 +211,10 @@ struct DetailsMaker {
     _ frame: Frame, _ connection: ConnectionInfo, _ direction: Direction, _ bytes: RawSpan, _ body: RawSpan,
     _ tlvs: Span<TLVRef>, owner: SocketOwner?, book: inout FieldBook, isFirst: Bool
   ) -> MessageDetails? {
+    // Most frames of a capture that goes to a store end here.
+    if case .stored(let texts) = kind, !texts.has(connection.plan) { return nil }
     let plan = plans[Int(connection.plan)]
     guard isFirst || plan.fields?.remembers == true else { return nil }
-    if case .stored(let texts) = kind, !texts.has(connection.plan) { return nil }
     let fields = book.fields(frame, connection, direction, plan, bytes: bytes, body: body) ?? []
     guard isFirst else { return nil }
     switch kind {
@@ -221,11 +222,11 @@ struct DetailsMaker {
     case .stored(let texts):
       return texts.details(
         of: fields, connection.plan, isMessage: frame.kind.pointee.role == .message,
-        plain: Self.plain(frame, plan, fields, book.secrets, body))
+        plain: Self.plain(plan, book.secrets, body))
     case .text:
       guard frame.kind.pointee.role == .message else { return nil }
       return MessageDetails(
-        text: MessageText.text(of: fields, plan) ?? Self.plain(frame, plan, fields, book.secrets, body),
+        text: MessageText.text(of: fields, plan) ?? Self.plain(plan, book.secrets, body),
         destination: MessageText.destination(of: fields, plan), part: MessageText.part(of: fields, plan))
     case .lines:
       var out = ByteWriter(capacity: 1_024)
@@ -236,63 +237,9 @@ struct DetailsMaker {
     }
   }
 
-  /// A body that is text as a whole, of a profile that names no fields in it and hides nothing.
-  private static func plain(
-    _ frame: Frame, _ plan: ProtocolPlan, _ fields: [NamedField], _ secrets: [Range<Int>], _ body: RawSpan
-  ) -> String? {
+  /// A body that is text as a whole, of a profile that hides nothing.
+  private static func plain(_ plan: ProtocolPlan, _ secrets: [Range<Int>], _ body: RawSpan) -> String? {
     guard secrets.isEmpty, !plan.hidesIdentity, body.byteCount > 0, body.byteCount <= 4_096 else { return nil }
     return body.withUnsafeBytes { MessageText.text($0) }
-  }
-}
-
-/// Writes messages as text or JSON.
-final class MessagePrinter {
-  private let isJSON: Bool
-  private let json = MessageJSONWriter()
-  private var text: MessageTextWriter
-  private let output: Output
-  private var out = ByteWriter(capacity: 300 << 10)
-  /// Whether lines wait for those that may come before them.
-  private let isOrdered: Bool
-  private var line = ByteWriter(capacity: 4 << 10)
-  private var waiting = TimeOrderedLines()
-
-  /// Of a live run lines are printed as they come, and so are those with times since the line before.
-  init(isJSON: Bool, style: TextStyle, isLive: Bool, output: Output) {
-    self.isJSON = isJSON
-    self.output = output
-    isOrdered = !isLive && (isJSON || style.time != .sinceLast)
-    text = MessageTextWriter(style: style)
-  }
-
-  /// Writes one message.
-  func write(_ record: MessageRecord, _ exchange: Exchange) {
-    guard isOrdered else {
-      if isJSON { json.write(record, exchange, to: &out) } else { text.write(record, exchange, to: &out) }
-      if out.count > 256 << 10 { flush() }
-      return
-    }
-    line.removeAll()
-    if isJSON { json.write(record, exchange, to: &line) } else { text.write(record, exchange, to: &line) }
-    waiting.add(line, exchange.firstAt, exchange.id)
-    if waiting.isFull {
-      waiting.takeOldest(to: &out)
-      flush()
-    }
-  }
-
-  /// Hands on what is written.
-  func flush() { output.drain(&out) }
-
-  /// Hands on what need not wait any more.
-  func flushSettled() {
-    waiting.takeSettled(to: &out)
-    flush()
-  }
-
-  /// Hands on what waits, too. To be called at the end of the run.
-  func end() {
-    waiting.takeAll(to: &out)
-    flush()
   }
 }

@@ -83,6 +83,17 @@ import Testing
     }
   }
 
+  /// Texts that come later can be searched, and the store does not say that it has none.
+  @Test func textsMayComeLater() throws {
+    let scratch = try Scratch()
+    let store = try Store("mqtt-mosquitto.pcap")
+    let path = try later("mqtt-mosquitto.pcap", scratch)
+    #expect(try append(store.path, [path], ["--payload"]).0 == 0)
+    let found = try Command.run(["query", store.path, "--search", "地铁", "--json"])
+    #expect(found.status == 0 && found.errors.isEmpty, "\(found.errors)")
+    #expect(found.output.split(separator: "\n").count == 2)
+  }
+
   /// A run that was killed leaves what it had written; the next one takes that away, and leaves what a living one writes.
   @Test func whatAKilledRunLeftGoes() throws {
     let store = try Store([Samples.path(Self.pair[0])])

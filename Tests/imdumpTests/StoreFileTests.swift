@@ -175,6 +175,9 @@ import Testing
       if let topic = row["topic"] as? String { #expect(line.contains(topic), "\(line)") }
     }
     #expect(rows.contains { $0["topic"] is String } == sample.hasPrefix("mqtt"))
+    if sample == "mqtt-mosquitto.pcap" {
+      #expect(Set(["你好", "在地铁上 🚇"]).isSubset(of: rows.compactMap { $0["text"] as? String }))
+    }
   }
 
   @Test func aStoreWithoutTextsSaysSo() throws {
@@ -191,6 +194,40 @@ import Testing
       #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
       #expect(run.output.split(separator: "\n").count == count, "\(text)")
     }
+  }
+
+  /// A profile that says of some field that it is sensitive says what may be kept: nothing is kept whole where it names no text.
+  @Test func aBodyOfUnknownTextsIsNotKept() throws {
+    let folder = try Scratch()
+    let profile = try String(
+      contentsOf: Command.folder.appending(path: "Sources/IMProfile/Profiles/goim.yaml"), encoding: .utf8)
+    let bare = profile.replacing("profile: goim\n", with: "profile: own\n").replacing(
+      "    send_msg: payload\n", with: ""
+    )
+    .replacing(#/ +"\*": .*\n/#, with: "")
+    let path = try folder.file("own.yaml", bare.utf8)
+    for (name, isKept) in [("goim", true), (path, false)] {
+      let store = try Store("goim-room.pcap", ["--payload", "--profile", name])
+      let counts = try store.rows(
+        "SELECT count(*) AS messages, count(text) AS texts FROM messages WHERE type = 'send_msg'")
+      #expect(counts[0]["messages"] as? Int ?? 0 > 0)
+      #expect((counts[0]["texts"] as? Int ?? 0 > 0) == isKept, "\(name)")
+    }
+  }
+
+  /// Topics are those that are meant, not the aliases that stand for them.
+  @Test func anAliasHasItsTopic() throws {
+    let rows = try Store.objects(["messages", "-q", "--json", "--by", "topic", Samples.path("mqtt5-mosquitto.pcap")])
+    let counts = rows.compactMap { row in (row["topic"] as? String).map { ($0, row["messages"] as? Int ?? 0) } }
+    // Three messages, of which the second and the third have an alias alone.
+    #expect(counts.count == rows.count && counts.contains { $0 == ("chat/alias", 3) })
+    #expect(counts.allSatisfy { !$0.0.isEmpty })
+  }
+
+  /// A capture in the place of a store.
+  @Test func aCaptureIsNoStore() throws {
+    let run = try Command.run(["query", Samples.path("tjp-weak-network.pcap"), "SELECT 1"])
+    #expect(run.status != 0 && run.errors.contains("'imdump index' makes a store of a capture"), "\(run.errors)")
   }
 
   /// What users write is kept where that was asked for, and nowhere else.

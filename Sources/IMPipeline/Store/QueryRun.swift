@@ -21,9 +21,7 @@ package func runSearch(
   return try printRows(
     path, form, seconds,
     ifNone: { query throws(StoreError) in
-      try query.hasTexts()
-        ? nil
-        : "the store has nothing of what messages say: 'imdump index --payload' keeps it, where the profile allows that"
+      try query.keepsPayload() ? nil : "the store has no message text: 'imdump index --payload' keeps it"
     }
   ) { query throws(StoreError) in try query.search(text) }
 }
@@ -61,10 +59,6 @@ private func printRows(
 ) throws(UsageError) -> ExitStatus {
   guard access(path, R_OK) == 0 else {
     logError("\(path): \(systemText(errno))")
-    return .noInput
-  }
-  guard !isCapture(path) else {
-    logError("\(path): is a capture, and no store: 'imdump index \(shellWord(path)) -o STORE' makes one of it")
     return .noInput
   }
   let stop = Stopping().stop
@@ -113,19 +107,6 @@ private func tell(_ error: StoreError) throws(UsageError) -> ExitStatus {
     logError(error.description)
     return .failure
   }
-}
-
-/// Whether a file begins like a capture.
-private func isCapture(_ path: String) -> Bool {
-  // A pipe is left alone: its writer would take this for the end of its reader.
-  var status = stat()
-  guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
-  let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-  guard descriptor >= 0 else { return false }
-  defer { close(descriptor) }
-  var magic: UInt32 = 0
-  let magics: [UInt32] = [0xa1b2_c3d4, 0xd4c3_b2a1, 0xa1b2_3c4d, 0x4d3c_b2a1, 0x0a0d_0d0a]
-  return read(descriptor, &magic, 4) == 4 && magics.contains(magic)
 }
 
 /// Gives up what reading a store does not need: whoever has made it may have meant to fool the code that reads it. Gives the

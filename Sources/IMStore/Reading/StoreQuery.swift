@@ -50,11 +50,8 @@ package final class StoreQuery {
     try StoreRows(database.prepare(sql, "query", isOnly: true))
   }
 
-  /// Whether the store has something of what messages say: its first texts tell.
-  package func hasTexts() throws(StoreError) -> Bool {
-    try database.number(
-      "SELECT EXISTS (SELECT 1 FROM (SELECT text FROM message_text LIMIT 1000) WHERE text IS NOT NULL)", "search") == 1
-  }
+  /// Whether the store has what users write.
+  package func keepsPayload() throws(StoreError) -> Bool { try database.keepsPayload() }
 
   /// The messages whose text has what `text` asks for, in the order of their numbers.
   package func search(_ text: String) throws(StoreError) -> StoreRows {

@@ -39,6 +39,9 @@ package struct StoredTypeCount: Equatable, Sendable {
   /// The same of the server's messages.
   package var roundTrip50ToClient: Int64?, roundTrip95ToClient: Int64?
 
+  /// Whether it is a topic, or several together, and no type.
+  package var isTopic: Bool { if case .type = key { false } else { true } }
+
   /// A type or a topic without messages.
   package init(_ key: Key, name: String, role: String, profile: String = "") {
     (self.key, self.name, self.role, self.profile) = (key, name, role, profile)
@@ -73,8 +76,10 @@ extension StoreReader {
 
   /// A type or a topic while it is being counted.
   private struct Counting {
-    var row: StoredTypeCount
-    var trips = RTTByDirection()
+    private(set) var row: StoredTypeCount
+    private var trips = RTTByDirection()
+
+    init(_ row: StoredTypeCount) { self.row = row }
 
     /// Counts a message of a type with this role.
     mutating func count(_ message: CountedRow, role: FrameRole?) {
@@ -124,9 +129,7 @@ extension StoreReader {
   }
 
   /// Whether the store has what users write.
-  package func keepsPayload() throws(StoreError) -> Bool {
-    try database.number("SELECT value FROM info WHERE key = 'payload'", "read the store") == 1
-  }
+  package func keepsPayload() throws(StoreError) -> Bool { try database.keepsPayload() }
 
   /// Whether the store has topics: its first texts say so.
   package func hasTopics() throws(StoreError) -> Bool {
@@ -137,8 +140,8 @@ extension StoreReader {
 
   /// What the store has by type and by topic, of a time or of all: it reads every message.
   package func types(_ times: Range<Timestamp>? = nil) throws(StoreError) -> StoredTypes {
-    let known = try knownTypes()
-    var (types, topics): ([Int64: Counting], [StoredTypeCount.Key: Counting]) = ([:], [:])
+    var types = try knownTypes()
+    var topics: [StoredTypeCount.Key: Counting] = [:]
     var trips = (toServer: RTTRecorder(), toClient: RTTRecorder())
     let topic = try hasTopics() ? "(SELECT topic FROM message_text WHERE message_text.id = message.id)" : "NULL"
     var statement = try database.prepare(
@@ -150,9 +153,9 @@ extension StoreReader {
     }
     while try statement.step() {
       let row = statement.row
-      guard let type = row.number(0), let (empty, role) = known[type] else { continue }
-      let message = CountedRow(row, from: 2)
-      types[type, default: Counting(row: empty)].count(message, role: role)
+      guard let place = types.index(forKey: row.number(0) ?? 0) else { continue }
+      let (message, role) = (CountedRow(row, from: 2), types.values[place].role)
+      types.values[place].counted.count(message, role: role)
       if let name = row.text(1) { Self.count(message, role, topic: name, in: &topics) }
       guard role != .heartbeat, let time = message.roundTrip else { continue }
       if message.direction == .clientToServer {
@@ -162,7 +165,7 @@ extension StoreReader {
       }
     }
     return StoredTypes(
-      types: types.values.map(\.finished).sorted(by: Self.isWorse),
+      types: types.values.map(\.counted).filter { $0.row.count > 0 }.map(\.finished).sorted(by: Self.isWorse),
       topics: topics.values.map(\.finished).sorted(by: Self.isWorse),
       roundTrip50ToServer: trips.toServer.percentile(50), roundTrip50ToClient: trips.toClient.percentile(50))
   }
@@ -172,18 +175,18 @@ extension StoreReader {
   ) {
     var key = StoredTypeCount.Key.topic(name), shown = name
     if topics[key] == nil, topics.count >= topicLimit { (key, shown) = (.furtherTopics, "further topics") }
-    topics[key, default: Counting(row: StoredTypeCount(key, name: shown, role: "topic"))].count(message, role: role)
+    topics[key, default: Counting(StoredTypeCount(key, name: shown, role: "topic"))].count(message, role: role)
   }
 
-  private func knownTypes() throws(StoreError) -> [Int64: (StoredTypeCount, FrameRole?)] {
+  private func knownTypes() throws(StoreError) -> [Int64: (counted: Counting, role: FrameRole?)] {
     var statement = try database.prepare(
       "SELECT id, profile, name, role FROM type LIMIT \(Self.typeLimit)", "read names")
-    var types: [Int64: (StoredTypeCount, FrameRole?)] = [:]
+    var types: [Int64: (counted: Counting, role: FrameRole?)] = [:]
     while try statement.step() {
       let row = statement.row
       let id = row.number(0) ?? 0, role = row.text(3) ?? ""
       let type = StoredTypeCount(.type(id), name: row.text(2) ?? "", role: role, profile: row.text(1) ?? "")
-      types[id] = (type, FrameRole.allCases.first { $0.name == role })
+      types[id] = (Counting(type), FrameRole.allCases.first { $0.name == role })
     }
     return types
   }

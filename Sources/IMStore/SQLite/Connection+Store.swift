@@ -129,6 +129,11 @@ extension Connection {
     }
   }
 
+  /// Whether the store has what users write, where its profiles do not hide that: `imdump index --payload`.
+  func keepsPayload() throws(StoreError) -> Bool {
+    try number("SELECT value FROM info WHERE key = 'payload'", "read the store") == 1
+  }
+
   /// Throws where pages of the store contradict each other. It reads the whole file.
   func checkPages() throws(StoreError) {
     let attempt = "check the store"

@@ -1,3 +1,5 @@
+import CSQLite
+
 /// Why a store could not be made, read or written.
 ///
 /// `description` is one line without a program name: `chat.db: open: file is not a database (SQLITE_NOTADB, 26)`.
@@ -39,5 +41,6 @@ package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
   /// What went wrong, with the name of the file in front and SQLite's code behind.
   package var description: String {
     "\(path): \(attempt): \(text)" + (code == 0 ? "" : " (SQLite \(code))")
+      + (code == SQLITE_NOTADB ? "; 'imdump index' makes a store of a capture" : "")
   }
 }

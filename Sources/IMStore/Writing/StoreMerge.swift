@@ -114,6 +114,9 @@ package struct StoreMerge {
       ])
     try copy("receipt", ["message": "message + \(message)"])
     try copy("message_text", ["id": "id + \(message)"])
+    try database.run(
+      "UPDATE main.info SET value = 1 WHERE key = 'payload' AND 1 = (SELECT value FROM added.info WHERE key = 'payload')",
+      Self.attempt)
     try indexTexts(behind: message)
     try copy("session_connection", ["session": session, "connection": "connection + \(connection)"])
     let periods = try commonPeriods()

@@ -49,7 +49,11 @@ package final class StoredTexts {
     let fields = kept(plan).flatMap { named.values(of: $0) }
     let topic = MessageText.topic(of: fields, names).map(JSONLines.cut)
     var text = isMessage ? MessageText.text(of: fields, names) : nil
-    if text == nil, isMessage, includesPayload { text = plain() }
+    // Of a body with such fields the whole may tell more than those that are kept.
+    if text == nil, isMessage, includesPayload, names.fields?.fields.contains(where: { $0.sensitivity != nil }) != true
+    {
+      text = plain()
+    }
     text = text.map(JSONLines.cut)
     let other = Self.joined(fields) { id in
       let info = names.fields?.fields[id]
