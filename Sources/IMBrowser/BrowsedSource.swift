@@ -8,6 +8,8 @@ package struct BrowsedSource: Equatable, Sendable {
   package var interface: String?
   /// Options of the command line with which captures are decoded, to be repeated in the command that prints the same.
   package var options: [String]
+  /// The named fields of its protocols that name a topic.
+  package var topicFields = ["topic"]
   /// The captures that a store was made of; empty while that is not known.
   package var captures: [String] = []
 

@@ -19,7 +19,7 @@ extension Browser {
     // SQL has no percentiles.
     case .types:
       command(
-        "messages", ["--by", types.rows.selected.map { $0.role == "topic" } == true ? "topic" : "type"] + timeFilter)
+        "messages", ["--by", types.rows.selected?.isTopic == true ? "topic" : "type"] + timeFilter)
     case .problems:
       source.isStore
         ? query("SELECT kind, cause, count(*) FROM problems\(sqlTimes.map { " WHERE " + $0 } ?? "") GROUP BY 1, 2")
@@ -179,9 +179,9 @@ extension Browser {
           ? "conn == \(session.connection)" : "session == \(Self.quoted(session.name ?? ""))")
     }
     if let connection = messages.choice.page.connection { conditions.append("conn == \(connection)") }
-    switch type?.key {
-    case .topic(let name): conditions.append("topic == \(Self.quoted(name)) || resolved_topic == \(Self.quoted(name))")
-    case .type, .furtherTopics, nil: if let type { conditions.append("type == \(Self.quoted(type.name))") }
+    if let type, !type.isTopic { conditions.append("type == \(Self.quoted(type.name))") }
+    if let topic = messages.choice.page.topic {
+      conditions.append(source.topicFields.map { "\($0) == \(Self.inQuotes(topic))" }.joined(separator: " || "))
     }
     let problems = messages.choice.page.problems
     let kinds = ProblemNames.all.indices.filter { !problems.isDisjoint(with: ProblemNames.kind($0)) }
@@ -203,7 +203,11 @@ extension Browser {
   /// A name as a filter has it: numbers as they are, other names in double quotes.
   private static func quoted(_ name: String) -> String {
     if !name.isEmpty, name.utf8.allSatisfy({ (0x30...0x39).contains($0) }) { return name }
-    return "\"" + name.reduce(into: "") { $0 += ["\"", "\\"].contains($1) ? "\\\($1)" : String($1) } + "\""
+    return inQuotes(name)
+  }
+
+  private static func inQuotes(_ name: String) -> String {
+    "\"" + name.reduce(into: "") { $0 += ["\"", "\\"].contains($1) ? "\\\($1)" : String($1) } + "\""
   }
 
   private func query(_ sql: String) -> String {

@@ -162,10 +162,7 @@ extension Browser {
   /// Messages over time in one row, with a mark where one was lost, and a time axis beneath.
   private mutating func putTimeline(_ grid: inout Grid, row: Int) {
     guard let metrics = strip.figures, !metrics.periods.isEmpty else {
-      grid.put(
-        progress.isLoading || progress.isLive ? " no metrics yet" : " no metrics over time", row: row, column: 0,
-        style: Style(.faint))
-      return
+      return putNoMetrics(&grid, row: row)
     }
     let periods = metrics.periods
     let isOneWay = !periods.contains { $0.messages > 0 }

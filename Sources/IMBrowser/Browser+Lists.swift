@@ -64,7 +64,7 @@ struct Preview: Sendable {
   /// Whether the store has got more since they were read.
   var isStale = false
 
-  /// The messages of `choice`; `nil` while they are on their way.
+  /// The messages of `choice`; `nil` while they are on their way, and where what they are of has changed since.
   func items(of choice: PageRequest.Choice) -> [MessageItem]? { request?.choice == choice ? items : nil }
 
   /// The request for other messages than those that are there or on their way; `nil` for none.

@@ -9,10 +9,7 @@ extension Browser {
   mutating func putStrip(_ grid: inout Grid, row: Int, setsStep: Bool = true) {
     let series = strip.series
     guard !series.isEmpty else {
-      grid.put(
-        progress.isLoading || progress.isLive ? " no metrics yet" : " no metrics over time", row: row, column: 0,
-        style: Style(.faint))
-      return
+      return putNoMetrics(&grid, row: row)
     }
     // The most important graphs that have at least eight cells each.
     var shown = series
@@ -35,6 +32,12 @@ extension Browser {
       }
       at += width + 2
     }
+  }
+
+  /// Says why nothing is drawn over time.
+  func putNoMetrics(_ grid: inout Grid, row: Int) {
+    let text = progress.isLoading || progress.isLive ? " no metrics yet" : " no metrics over time"
+    grid.put(text, row: row, column: 0, style: Style(.faint))
   }
 
   /// The time of the brush, or else of the filter, in words; `nil` without either.

@@ -42,11 +42,15 @@ extension Browser {
     }
   }
 
+  /// The protocol of a connection, and what carries it.
+  private static func protocolText(_ connection: StoredConnection) -> String {
+    let carriers = connection.profile == nil ? [] : connection.carrier.map(DetailWords.carriers) ?? []
+    return ([connection.label ?? "-"] + carriers).joined(separator: "/")
+  }
+
   private var connectionColumns: [Column<StoredConnection>] {
     let zone = zone
-    let labels = connections.rows.items.map { connection in
-      cells(connection.label ?? "") + (connection.carrier.map { cells($0) - 3 } ?? 0)
-    }
+    let widest = connections.rows.items.map { cells(Self.protocolText($0)) }.max() ?? 0
     let hasOneWay = totals.oneWay > 0
     func clock(_ time: Timestamp?) -> (String, Style) {
       (time.map { String(MessageItem.clock($0, zone).prefix(8)) } ?? "-", .plain)
@@ -72,10 +76,7 @@ extension Browser {
       Column(title: "start", width: 8, priority: 5) { clock($0.first) },
       Column(title: "client", width: 19, isFlexible: true, priority: 1) { ($0.client, Style(.name)) },
       Column(title: "server", width: 18, priority: 9) { ($0.server, .plain) },
-      Column(title: "protocol", width: min(24, max(8, labels.max() ?? 0)), priority: 6) {
-        let carriers = $0.profile == nil ? [] : $0.carrier.map(DetailWords.carriers) ?? []
-        return (([$0.label ?? "-"] + carriers).joined(separator: "/"), .plain)
-      },
+      Column(title: "protocol", width: min(24, max(8, widest)), priority: 6) { (Self.protocolText($0), .plain) },
       Column(title: "end", width: 7, priority: 4) { end($0) },
       Column(title: "msgs", width: 6, isRight: true, priority: 2) { Self.count($0.messages) },
       Column(title: "one-way", width: 7, isRight: true, isShown: hasOneWay, priority: 8) { Self.count($0.oneWay) },

@@ -191,11 +191,24 @@ import Testing
     }
   }
 
-  /// Messages of a connection, of a type and of a topic.
-  @Test(arguments: ["tjp-weak-network.pcap", "mqtt5-mosquitto.pcap"], [true, false])
-  func messagesOfAConnectionAndOfAType(_ sample: String, _ isStore: Bool) throws {
+  /// Messages of a connection, of a type and of a topic. Topics of MQTT 5 are in one of two fields.
+  @Test(
+    arguments: [
+      ("tjp-weak-network.pcap", []), ("mqtt5-mosquitto.pcap", ["resolved_topic", "topic"]),
+      ("phoenix-room.pcap", ["topic"]),
+    ] as [(String, [String])], [true, false])
+  func messagesOfAConnectionAndOfAType(_ capture: (name: String, topicFields: [String]), _ isStore: Bool) throws {
+    let sample = capture.name
     let store = try Store(sample, ["--payload"])
     let reader = try StoreReader(store.path)
+    func browser() -> Browser {
+      var source = BrowsedSource(files: isStore ? [store.path] : [Samples.path(sample)], isStore: isStore)
+      source.topicFields = capture.topicFields
+      // A filter takes the names of the profiles that are chosen.
+      if sample.hasPrefix("phoenix") { source.options = ["--profile", "phoenix"] }
+      if isStore { source.captures = [Samples.path(sample)] }
+      return Browser(source, zone: .utc)
+    }
     func check(_ page: PageChoice, _ browser: Browser) throws {
       let line = browser.equivalentCommand
       let shown = try reader.messages(after: 0, page, count: 1_000)
@@ -204,7 +217,7 @@ import Testing
       #expect(!shown.isEmpty && times.sorted() == shown.map { Int($0.time.microseconds) }.sorted(), "\(line)")
     }
     for row in try reader.connections(limit: 20).filter({ $0.profile != nil }).prefix(5) {
-      var browser = Self.browser(store, isStore: isStore, sample)
+      var browser = browser()
       browser.screen = .messages
       browser.connection = row
       let page = PageChoice(connection: row.id)
@@ -214,7 +227,7 @@ import Testing
     let types = try reader.types()
     #expect(types.topics.isEmpty == sample.hasPrefix("tjp"))
     for row in types.types + types.topics {
-      var browser = Self.browser(store, isStore: isStore, sample)
+      var browser = browser()
       browser.screen = .messages
       browser.type = row
       let page = try #require(browser.page(of: row))

@@ -1,5 +1,7 @@
 import Foundation
+import IMStore
 import IMTestSupport
+import IMWire
 import Testing
 
 #if canImport(FoundationXML)
@@ -135,6 +137,25 @@ import Testing
     }
     for arguments in [["--from", "+1"], ["--conn", "1", "--from", "+x"], ["--conn", "1", "--from", "+-1"]] {
       #expect(try Command.run(["ladder", path] + arguments).status == 64, "\(arguments)")
+    }
+  }
+
+  /// `imdump browse` counts from where this ladder counts: from the first packet of the connection.
+  @Test(arguments: ["tjp-nat.pcap", "tjp-weak-network.pcap", "mqtt5-mosquitto.pcap"])
+  func aBrowserHasTheSameTimes(_ sample: String) throws {
+    let store = try Store(sample)
+    let reader = try StoreReader(store.path)
+    for connection in try reader.connections(limit: 10).filter({ $0.profile != nil }) {
+      let start = try #require(try reader.start(ofConnection: connection.id))
+      let rows = try Self.rows([Samples.path(sample), "--conn", "\(connection.id)"])
+      let times = Set(rows.compactMap { $0.firstMatch(of: /^ *(\+[0-9.]+)\s/).map { String($0.1) } })
+      let digits = times.first.map { $0.count - 1 - ($0.firstIndex(of: ".")?.utf16Offset(in: $0) ?? 0) } ?? 0
+      for message in try reader.messages(after: 0, PageChoice(connection: connection.id), count: 1_000) {
+        // What is shown has as many digits as it has, and is not rounded.
+        let offset = message.time.microseconds - start.microseconds
+        let text = "+\(offset / 1_000_000)." + "\(offset % 1_000_000 + 1_000_000)".dropFirst().prefix(digits)
+        #expect(times.contains(text), "#\(connection.id) \(offset)")
+      }
     }
   }
 

@@ -3,6 +3,7 @@ import Glibc
 package import IMBrowser
 import IMCapture
 import IMEngine
+import IMOutput
 import IMProfile
 import IMStore
 import IMTerminal
@@ -59,6 +60,7 @@ package func runBrowse(
   if names?.resolver != nil { names?.keepsNames = isStore }
   guard let wakeEnd = listenToSignals() else { return .failure }
   var source = BrowsedSource(files: input.files, isStore: isStore, options: words(asked, input.captureFilter))
+  source.topicFields = MessageText.topicFields(plans.frames)
   if !isStore { source.captures = input.files }
   var browser = Browser(source, zone: .local, hasMouse: options.hasMouse)
   if names != nil { browser.names = NameBook() }

@@ -2,6 +2,7 @@ import Glibc
 import IMBrowser
 import IMCapture
 import IMEngine
+import IMOutput
 import IMProfile
 import IMTerminal
 import IMWire
@@ -30,7 +31,7 @@ struct LiveBrowse {
     }
     guard input.writePath != "-" else { throw UsageError(message: "-w -: the screen is on standard output") }
     confinement = try Confinement(input.confinement, isLive: true)
-    source = BrowsedSource(interface: input, words(decode, input.captureFilter))
+    var source = BrowsedSource(interface: input, words(decode, input.captureFilter))
     self.input = input
     // The bytes of a message that is shown can be asked for: they are in the file then.
     self.input.isUnbuffered = true
@@ -38,6 +39,8 @@ struct LiveBrowse {
     self.options = options
     self.isColoured = isColoured
     plans = (try loaded(self.decode), try loaded(self.decode), try loaded(self.decode))
+    source.topicFields = MessageText.topicFields(plans.capture)
+    self.source = source
   }
 
   func perform() throws(UsageError) -> ExitStatus {
