@@ -37,7 +37,7 @@ extension Run {
 
   /// Frames whose types no profile names, where half of all are such: the profile is likely that of another protocol or version.
   private func unknownTypes(_ driver: Driver) -> ReportModel.Unread? {
-    guard let found = mistaken(driver) else { return nil }
+    guard let found = mistakenProfile(driver) else { return nil }
     let advice = found.other.map { "try --profile \($0)" } ?? "'imdump profile list' has the built-in profiles"
     return .init(
       text:
@@ -46,7 +46,7 @@ extension Run {
   }
 
   /// The profile that names the types of less than half of all frames, and the built-in one that may be meant; `nil` where there is none.
-  func mistaken(_ driver: Driver) -> (plan: String, other: String?, unknown: UInt64, frames: UInt64)? {
+  func mistakenProfile(_ driver: Driver) -> (plan: String, other: String?, unknown: UInt64, frames: UInt64)? {
     let unknown = driver.engine.totals.issues[Int(IssueKind.unknownType.rawValue)]
     guard unknown > 0 else { return nil }
     let summary = summary(driver)

@@ -81,20 +81,29 @@ import Testing
     #expect(guess.framing.explainedCount * 100 >= guess.framing.byteCount * 97, "\(truth)")
   }
 
-  /// A length of four bytes in front of JSON: its upper half is 0, and no length of empty frames.
-  @Test(arguments: [2, 4]) func aLongLengthIsOne(size: Int) throws {
-    var random = SeededRandom(7)
-    let samples = (0..<4).map { connection -> StreamSample in
+  /// What the clients of four connections send: `count` packets, each of the bytes that `packet` makes of its number.
+  private static func connections(
+    of count: Int, seed: UInt64, _ packet: (Int, inout SeededRandom) -> [UInt8]
+  ) -> [StreamSample] {
+    var random = SeededRandom(seed)
+    return (0..<4).map { connection in
       var bytes: [UInt8] = []
       var starts: [SegmentStart] = []
-      for packet in 0..<60 {
-        starts.append(SegmentStart(offset: bytes.count, packet: UInt64(packet)))
-        let text = String(repeating: "x", count: Int.random(in: 0...150, using: &random))
-        let body = Array(#"{"id":\#(packet),"op":"say","text":"\#(text)"}"#.utf8)
-        bytes += (0..<size).reversed().map { UInt8(truncatingIfNeeded: body.count >> (8 * $0)) } + body
+      for number in 0..<count {
+        starts.append(SegmentStart(offset: bytes.count, packet: UInt64(number)))
+        bytes += packet(number, &random)
       }
       return StreamSample(
         connection: connection, direction: 0, isFromStart: true, bytes: bytes, runs: [0..<bytes.count], starts: starts)
+    }
+  }
+
+  /// A length of four bytes in front of JSON: its upper half is 0, and no length of empty frames.
+  @Test(arguments: [2, 4]) func aLongLengthIsOne(size: Int) throws {
+    let samples = Self.connections(of: 60, seed: 7) { packet, random in
+      let text = String(repeating: "x", count: Int.random(in: 0...150, using: &random))
+      let body = Array(#"{"id":\#(packet),"op":"say","text":"\#(text)"}"#.utf8)
+      return (0..<size).reversed().map { UInt8(truncatingIfNeeded: body.count >> (8 * $0)) } + body
     }
     let framing = try #require(GuessedProtocol(samples, seconds: 0...0)).framing
     #expect(framing.hypothesis == .length(NumberPlace(offset: 0, size: size), adds: size))
@@ -102,17 +111,9 @@ import Testing
   }
 
   @Test func linesAreFound() throws {
-    var random = SeededRandom(5)
-    let samples = (0..<4).map { connection -> StreamSample in
-      var bytes: [UInt8] = []
-      var starts: [SegmentStart] = []
-      for packet in 0..<40 {
-        starts.append(SegmentStart(offset: bytes.count, packet: UInt64(packet)))
-        let word = ["NICK", "JOIN", "PRIVMSG", "PING"][Int.random(in: 0..<4, using: &random)]
-        bytes += Array("\(word) \(Int.random(in: 0...99_999, using: &random)) :x\r\n".utf8)
-      }
-      return StreamSample(
-        connection: connection, direction: 0, isFromStart: true, bytes: bytes, runs: [0..<bytes.count], starts: starts)
+    let samples = Self.connections(of: 40, seed: 5) { _, random in
+      let word = ["NICK", "JOIN", "PRIVMSG", "PING"][Int.random(in: 0..<4, using: &random)]
+      return Array("\(word) \(Int.random(in: 0...99_999, using: &random)) :x\r\n".utf8)
     }
     let guess = try #require(GuessedProtocol(samples, seconds: 0...0))
     #expect(guess.framing.hypothesis == .line)

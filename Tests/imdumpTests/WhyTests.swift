@@ -102,6 +102,61 @@ import Testing
     return (object["verdict"] as? String ?? "", object["headline"] as? String ?? "")
   }
 
+  /// Refused logins and other rejected control frames are told apart by nothing but their counts: no status is said of the others.
+  @Test(arguments: [true, false]) func statusesAreThoseOfTheControlFrames(_ hasRefusedLogin: Bool) throws {
+    var (talk, at) = Self.talk()
+    talk.open(at: at(0))
+    talk.send(MQTTPacketBuilder.connect(clientID: "a"), .clientToServer, at: at(1))
+    talk.send(MQTTPacketBuilder.connack(), .serverToClient, at: at(2))
+    talk.send(MQTTPacketBuilder.subscribe(3, [("t", 1)]), .clientToServer, at: at(3))
+    talk.send(MQTTPacketBuilder.suback(3, [0x80]), .serverToClient, at: at(4))
+    talk.close(.fin(by: .clientToServer), at: at(5))
+    var packets = talk.packets
+    if hasRefusedLogin {
+      var other = ConversationBuilder(
+        client: Endpoint(address: IPAddress(v4: 0xc000_020b), port: 40_001),
+        server: Endpoint(address: IPAddress(v4: 0xcb00_7105), port: 1_883))
+      other.open(at: at(6))
+      other.send(MQTTPacketBuilder.connect(clientID: "b"), .clientToServer, at: at(7))
+      other.send(MQTTPacketBuilder.connack(code: 5), .serverToClient, at: at(8))
+      other.close(.fin(by: .serverToClient), at: at(9))
+      packets += other.packets
+    }
+    let folder = try Scratch()
+    let path = try folder.file("a.pcap", CaptureBuilder(packets).pcap())
+    let text = try Command.run(["why", path]).output
+    #expect(
+      text.contains("1 control frame rejected: subscribe with unspecified_error (128)") == !hasRefusedLogin, "\(text)")
+    #expect(text.contains("1 control frame rejected"), "\(text)")
+  }
+
+  /// The worst message is one of the connection with the most losses, not the first that was lost.
+  @Test func theWorstIsWhereMostWasLost() throws {
+    var packets: [TimedPacket] = []
+    let at = Self.talk().1
+    for (host, losses) in [(1, 1), (2, 3), (3, 2)] as [(UInt32, UInt32)] {
+      var talk = ConversationBuilder(
+        client: Endpoint(address: IPAddress(v4: 0xc000_0200 + host), port: 40_000),
+        server: Endpoint(address: IPAddress(v4: 0xcb00_7105), port: 8_080))
+      talk.open(at: at(Int64(host)))
+      for number in 0..<losses {
+        talk.send(
+          TJPFrameBuilder(text: "m", sequence: 10 + number, session: UInt16(host)).bytes, .clientToServer,
+          at: at(Int64(host * 10 + number)))
+      }
+      talk.acknowledge(.serverToClient, at: at(200 + Int64(host)))
+      packets += talk.packets
+    }
+    packets.sort { $0.timestamp < $1.timestamp }
+    let folder = try Scratch()
+    let path = try folder.file("a.pcap", CaptureBuilder(packets).pcap())
+    let text = try Command.run(["why", path]).output
+    #expect(
+      text.contains("of 6 messages were lost") && text.contains("worst message: ") && text.contains("192.0.2.2:"),
+      "\(text)")
+    #expect(text.contains("ladder \(path) --conn 2"), "\(text)")
+  }
+
   /// Heartbeats alone are read, and good: that is green, and not grey.
   @Test func heartbeatsAloneAreGood() throws {
     var (talk, at) = Self.talk()

@@ -16,7 +16,7 @@ struct NextCommands {
     if run.isLive { return live }
     let topics = Set(verdict.findings.filter { $0.level == .warning || $0.level == .bad }.map(\.topic))
     var all: [String] = []
-    if let other = run.mistaken(driver)?.other { all.append(command("why", ["--profile", other])) }
+    if let other = run.mistakenProfile(driver)?.other { all.append(command("why", ["--profile", other])) }
     if topics.contains(.lost) { all.append(command("messages", ["--lost"])) }
     if let worst = model.worst, !topics.isDisjoint(with: [.lost, .rejected, .retried, .heartbeats]) {
       all.append(command("ladder", ["--conn", "\(worst.connection)"]))

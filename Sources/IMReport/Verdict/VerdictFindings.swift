@@ -114,7 +114,7 @@ struct VerdictFindings {
     guard rejected > 0 else { return }
     let rows = RefusalRow.rows(
       model.figures.total.refusals, model.summary.plans, model.statuses, role: .message)
-    let statuses = rows.isEmpty ? [] : [Self.list(rows, all: 0)]
+    let statuses = rows.isEmpty ? [] : [Self.list(rows, all: rejected)]
     add(
       .rejected, exceeds(.rejections, rejected, of: both.known),
       ["\(count(rejected, "message")) (\(percent(rejected, both.known)))"] + statuses, count: rejected, of: both.known)
@@ -139,9 +139,12 @@ struct VerdictFindings {
     guard rejected > 0 || unanswered > 0 else { return }
     var sentences: [String] = []
     if rejected > 0 {
-      let rows = RefusalRow.rows(
-        model.figures.total.refusals, model.summary.plans, model.statuses, role: .control)
-      sentences.append("\(count(rejected, "control frame")) rejected: \(Self.list(rows, all: rejected))")
+      // Refused logins are among the rows, and not to be told from the others.
+      let rows =
+        logins.refused > 0
+        ? [] : RefusalRow.rows(model.figures.total.refusals, model.summary.plans, model.statuses, role: .control)
+      sentences.append(
+        "\(count(rejected, "control frame")) rejected" + (rows.isEmpty ? "" : ": \(Self.list(rows, all: rejected))"))
     }
     if unanswered > 0 { sentences.append("\(count(unanswered, "control frame")) without an answer") }
     add(
@@ -149,7 +152,7 @@ struct VerdictFindings {
       causes: [(name: "rejected", count: rejected), (name: "unanswered", count: unanswered)].filter { $0.count > 0 })
   }
 
-  /// Types and statuses of rejections, the two most frequent by name.
+  /// Types and statuses of rejections, the two most frequent by name; without the count of one that is of `all`.
   private static func list(_ rows: [RefusalRow], all: UInt64) -> String {
     let named = rows.prefix(2).map { row in
       let status = [row.name, row.status.map { row.name == nil ? "status \($0)" : "(\($0))" }].compactMap { $0 }
