@@ -27,8 +27,8 @@ struct ConnectionRecord: ~Copyable {
   private(set) var sessionNumber: UInt64?
   /// What is the same in the documents of its messages.
   private(set) var texts: MessageTexts?
-  /// Round trips of everything but heartbeats.
-  var roundTrips = RTTByDirection()
+  /// Round trips of everything but heartbeats. There are many connections, and their documents have buckets in place of percentiles.
+  var roundTrips = RTTByDirection(isCompact: true)
   /// Answers without a message that wait for it.
   var orphans: [Issue] = []
   private var sessionName: String?

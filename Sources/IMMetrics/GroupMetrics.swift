@@ -63,8 +63,10 @@ package struct GroupMetrics: Sendable {
 
   private var severity: (UInt64, UInt64, UInt64, UInt64) { (lost, self[.rejected], retries, lostHeartbeats) }
 
-  /// Counts an exchange whose fate is final, of a type with this role.
-  mutating func count(_ exchange: borrowing Exchange, role: FrameRole, on connection: ConnectionInfo) {
+  /// Counts an exchange whose fate is final, of a type with this role. Its round trip is to fit into `room`.
+  mutating func count(
+    _ exchange: borrowing Exchange, role: FrameRole, on connection: ConnectionInfo, _ room: inout FineBucketRoom
+  ) {
     let fate = exchange.fate, direction = exchange.direction
     let isLost = fate == .unanswered || fate == .damaged
     exchanges += 1
@@ -78,7 +80,9 @@ package struct GroupMetrics: Sendable {
       if isLost { lostHeartbeats += 1 }
     case .acknowledgment, .control, .receipt, .other: break
     }
-    if role != .heartbeat, let roundTrip = exchange.roundTrip { roundTrips.record(roundTrip, direction) }
+    if role != .heartbeat, let roundTrip = exchange.roundTrip {
+      room.record(into: &roundTrips) { $0.record(roundTrip, direction) }
+    }
     firstAt = min(firstAt, exchange.firstAt)
     lastAt = max(lastAt, exchange.lastAt, exchange.ackedAt)
     if connection.server != self.connection.server { hasSeveralServers = true }

@@ -18,9 +18,15 @@ package struct GroupTable: Sendable {
   package private(set) var groups: [GroupMetrics] = []
   /// Exchanges of the groups for which there was no room.
   package private(set) var others: GroupMetrics?
+  private var room: FineBucketRoom
+  /// Whether percentiles of some groups are within 2.5 % only, because exact ones would have needed too much memory.
+  package var hasCoarsePercentiles: Bool { room.isFull }
 
-  /// A table for at most `limit` groups.
-  package init(limit: Int = 100_000) { self.limit = limit }
+  /// A table for at most `limit` groups, whose round trips need at most `bytes` for exact percentiles.
+  package init(limit: Int = 100_000, bytes: Int = 64 << 20) {
+    self.limit = limit
+    room = FineBucketRoom(bytes: bytes)
+  }
 
   /// The places of groups in `groups`, the worst first, and of equal ones that which began first.
   package var worstFirst: [Int] {
@@ -59,10 +65,10 @@ package struct GroupTable: Sendable {
       if others == nil {
         others = GroupMetrics(name: nil, nameIsNumber: false, plan: exchange.plan, connection: connection)
       }
-      others?.count(exchange, role: role, on: connection)
+      others?.count(exchange, role: role, on: connection, &room)
       return
     }
-    groups[place].count(exchange, role: role, on: connection)
+    groups[place].count(exchange, role: role, on: connection, &room)
     if groups[place].name == nil { groups[place].name = name() }
     let serial = exchange.connection
     guard newest[place] != serial else { return }

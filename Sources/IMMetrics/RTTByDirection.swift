@@ -4,10 +4,12 @@ package import IMWire
 /// Round trips of each direction: those of the clients' messages, which a server answers, and those of the server's, which its
 /// clients answer.
 package struct RTTByDirection: Equatable, Sendable {
-  private var ways: InlineArray<2, RTTHistogram> = [RTTHistogram(), RTTHistogram()]
+  private var ways: InlineArray<2, RTTHistogram>
 
   /// No samples.
-  package init() {}
+  package init(isCompact: Bool = false) {
+    ways = [RTTHistogram(isCompact: isCompact), RTTHistogram(isCompact: isCompact)]
+  }
 
   /// The round trips of messages that were sent in this direction.
   package subscript(direction: Direction) -> RTTHistogram { ways[Int(direction.rawValue)] }
@@ -41,6 +43,12 @@ package struct RTTByDirection: Equatable, Sendable {
   package mutating func add(_ other: RTTByDirection) {
     for way in 0...1 where other.ways[way].count > 0 { ways[way].add(other.ways[way]) }
   }
+
+  /// Buckets of which compact histograms keep none.
+  package var fineBuckets: Int { ways[0].fineBuckets + ways[1].fineBuckets }
+
+  /// Gives up the buckets that only percentiles need.
+  package mutating func compact() { for way in 0...1 { ways[way].compact() } }
 
   /// Counts all samples in buckets, before several questions.
   package mutating func gather() { for way in 0...1 { ways[way].gather() } }

@@ -1,10 +1,10 @@
 package import IMWire
 
-/// Round trips in the buckets of `RTTBuckets`, with exact count, sum, least and greatest.
+/// Round trips in the buckets of `RTTBuckets`, with exact count, sum, least and greatest, and with the percentiles of `RTTRecorder`.
 ///
-/// Up to 96 samples, as most connections have them, are a list, 4 bytes each: their percentiles are those of `RTTRecorder`. Of more
-/// samples only buckets that are not empty are kept, in order, 16 bytes each: percentiles are then within 2.5 % up to 120 s. Made for
-/// connections and periods, of which there are many.
+/// Up to 96 samples, as most connections have them, are a list, 4 bytes each. Of more samples only buckets that are not empty are kept, in
+/// order: those of `RTTBuckets`, 16 bytes each, and those of `RTTRecorder`, 8 bytes each, of which many samples have hundreds. A compact
+/// histogram does without the latter: its percentiles are within 2.5 % up to 120 s once it has more than 96 samples.
 ///
 /// The last few samples wait in the value itself, so that the memory of the others is touched once for all of them.
 package struct RTTHistogram: Equatable, Sendable {
@@ -18,6 +18,11 @@ package struct RTTHistogram: Equatable, Sendable {
   private static var mostLoose: Int { 96 }
 
   private var settled: [Bucket] = []
+  /// The buckets of `RTTRecorder` that are not empty, in order: the index in the upper 16 bits, the samples in the lower 48. Empty while
+  /// samples are a list, and in a compact histogram.
+  private var fine: [UInt64] = []
+  /// Whether it does without `fine`.
+  private var isCompact: Bool
   /// Each sample as it came, in microseconds, while there are few and `settled` is empty; and the last samples.
   private var loose: [UInt32] = []
   private var waiting = InlineArray<8, UInt32>(repeating: 0)
@@ -30,10 +35,12 @@ package struct RTTHistogram: Equatable, Sendable {
   private var greatest = Int64.min
 
   /// No samples.
-  package init() {}
+  package init(isCompact: Bool = false) { self.isCompact = isCompact }
 
-  /// The samples that an earlier process counted, by the indices of their buckets in ascending order; `nil` for what no histogram counts.
+  /// A compact histogram of the samples that an earlier process counted, by the indices of their buckets in ascending order; `nil` for what
+  /// no histogram counts.
   package init?(buckets: [(index: UInt16, count: UInt64)], sum: Int64, minimum: Int64, maximum: Int64) {
+    isCompact = true
     guard !buckets.isEmpty else { return }
     guard buckets.count <= RTTBuckets.count, minimum <= maximum else { return nil }
     for (index, bucket) in buckets.enumerated() {
@@ -94,6 +101,30 @@ package struct RTTHistogram: Equatable, Sendable {
   }
 
   private mutating func count(_ value: UInt32) {
+    countCoarse(value)
+    guard !isCompact else { return }
+    let index = UInt64(RTTRecorder.bucketIndex(ofMicroseconds: Int64(value))) << Self.countBits
+    let place = place(of: index)
+    if place < fine.count, fine[place] >> Self.countBits == index >> Self.countBits {
+      fine[place] += 1
+    } else {
+      fine.insert(index | 1, at: place)
+    }
+  }
+
+  private static var countBits: UInt64 { 48 }
+
+  /// The first of `fine` that is not below `bucket`.
+  private func place(of bucket: UInt64) -> Int {
+    var (low, high) = (0, fine.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if fine[middle] < bucket { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private mutating func countCoarse(_ value: UInt32) {
     let index = UInt16(truncatingIfNeeded: RTTBuckets.index(ofMicroseconds: Int64(value)))
     // Round trips of one connection are alike, so the search is short; new buckets are rare.
     var low = 0
@@ -112,6 +143,15 @@ package struct RTTHistogram: Equatable, Sendable {
   /// Whether samples are a list, so that percentiles are those of `RTTRecorder`.
   private var isList: Bool { settled.isEmpty && count <= Self.mostLoose }
 
+  /// Buckets of which a compact histogram keeps none.
+  package var fineBuckets: Int { fine.count }
+
+  /// Gives up the buckets that only percentiles need.
+  package mutating func compact() {
+    isCompact = true
+    fine = []
+  }
+
   /// Counts all samples in buckets where they are no list, before several questions: each does so for itself.
   package mutating func gather() { if !isList, waitingCount > 0 || !loose.isEmpty { fold() } }
 
@@ -119,6 +159,7 @@ package struct RTTHistogram: Equatable, Sendable {
   var buckets: [Bucket] {
     guard waitingCount > 0 || !loose.isEmpty else { return settled }
     var all = self
+    all.isCompact = true
     all.fold()
     return all.settled
   }
@@ -143,7 +184,12 @@ package struct RTTHistogram: Equatable, Sendable {
   }
 
   private mutating func addBuckets(of other: RTTHistogram) {
-    let (ours, theirs) = (buckets, other.buckets)
+    var other = other
+    fold()
+    other.fold()
+    // Without the fine buckets of one of them there are none.
+    if isCompact || other.isCompact { compact() } else { addFine(other.fine) }
+    let (ours, theirs) = (settled, other.settled)
     var merged: [Bucket] = []
     merged.reserveCapacity(max(ours.count, theirs.count))
     var i = 0
@@ -160,11 +206,27 @@ package struct RTTHistogram: Equatable, Sendable {
       if b <= a { j += 1 }
     }
     settled = merged
-    loose = []
-    waitingCount = 0
   }
 
-  /// The sample, in microseconds, that `percent` of all are not above, as far as its bucket tells; `nil` without samples.
+  private mutating func addFine(_ theirs: [UInt64]) {
+    var merged: [UInt64] = []
+    merged.reserveCapacity(max(fine.count, theirs.count))
+    var (i, j) = (0, 0)
+    while i < fine.count, j < theirs.count {
+      let (a, b) = (fine[i] >> Self.countBits, theirs[j] >> Self.countBits)
+      if a == b {
+        merged.append(fine[i] + theirs[j] & (1 << Self.countBits - 1))
+      } else {
+        merged.append(a < b ? fine[i] : theirs[j])
+      }
+      if a <= b { i += 1 }
+      if b <= a { j += 1 }
+    }
+    fine = merged + fine[i...] + theirs[j...]
+  }
+
+  /// The sample, in microseconds, that `percent` of all are not above: as `RTTRecorder` has it, or in a compact histogram as far as its
+  /// bucket tells. `nil` without samples.
   package func percentile(_ percent: Double) -> Int64? {
     guard count > 0 else { return nil }
     let rank = RTTRecorder.rank(percent, of: count)
@@ -172,8 +234,22 @@ package struct RTTHistogram: Equatable, Sendable {
       let value = samples.sorted()[min(Int(rank), Int(count)) - 1]
       return min(max(RTTRecorder.shown(Int64(value)), least), greatest)
     }
+    if waitingCount > 0 || !loose.isEmpty {
+      var all = self
+      all.fold()
+      return all.percentile(percent)
+    }
     var seen: UInt64 = 0
-    for bucket in buckets {
+    guard isCompact else {
+      for bucket in fine {
+        seen += bucket & (1 << Self.countBits - 1)
+        if seen >= rank {
+          return min(max(RTTRecorder.end(ofBucket: Int(bucket >> Self.countBits)), least), greatest)
+        }
+      }
+      return greatest
+    }
+    for bucket in settled {
       seen += bucket.count
       if seen >= rank { return value(of: bucket.index) }
     }

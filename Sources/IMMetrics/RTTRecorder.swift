@@ -157,9 +157,13 @@ package struct RTTRecorder: Sendable {
   }
 
   /// The value, in microseconds, that a percentile shows for a sample: the greatest one of its bucket.
-  static func shown(_ microseconds: Int64) -> Int64 {
-    Int64(clamping: end(bucket(min(UInt64(max(0, microseconds)), longest))))
-  }
+  static func shown(_ microseconds: Int64) -> Int64 { end(ofBucket: bucketIndex(ofMicroseconds: microseconds)) }
+
+  /// The index of the bucket of a sample, below 2¹⁶.
+  static func bucketIndex(ofMicroseconds value: Int64) -> Int { bucket(min(UInt64(max(0, value)), longest)) }
+
+  /// The greatest value of a bucket, in microseconds.
+  static func end(ofBucket index: Int) -> Int64 { Int64(clamping: end(index)) }
 
   /// The sample, in microseconds, that `percent` of all are not above; `nil` without samples.
   package func percentile(_ percent: Double) -> Int64? {

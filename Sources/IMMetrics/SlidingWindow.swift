@@ -38,7 +38,7 @@ package struct SlidingWindow: Sendable {
     /// The sum and the greatest of what was measured.
     package var sum = 0.0, maximum = 0.0
     /// Round trips of messages of one direction: the code that fills the window chooses it.
-    package var roundTrips = RTTHistogram()
+    package var roundTrips = RTTHistogram(isCompact: true)
     /// The first and the last sample of those that count against.
     package var first: Affected?, last: Affected?
 

@@ -19,7 +19,7 @@ package func runGroups(
   }
   let output = Output.standard()
   let namer = try GroupNamer(run, grouping)
-  var book = GroupTable(limit: min(100_000, decode.memory >> 12))
+  var book = GroupTable(limit: min(100_000, decode.memory >> 12), bytes: decode.memory >> 3)
   let (driver, sink) = try run.messages(choice, filter, showing: namer.details) { record, exchange in
     guard grouping != .session else {
       book.count(

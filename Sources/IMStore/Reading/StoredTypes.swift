@@ -82,7 +82,7 @@ extension StoreReader {
     init(_ row: StoredTypeCount) { self.row = row }
 
     /// Counts a message of a type with this role.
-    mutating func count(_ message: CountedRow, role: FrameRole?) {
+    mutating func count(_ message: CountedRow, role: FrameRole?, _ room: inout FineBucketRoom) {
       let isLost = message.fate == .unanswered || message.fate == .damaged
       row.count &+= 1
       switch role {
@@ -94,7 +94,9 @@ extension StoreReader {
       case .heartbeat: if isLost { row.lostHeartbeats &+= 1 }
       case .acknowledgment, .control, .receipt, .other, nil: break
       }
-      if role != .heartbeat, let time = message.roundTrip { trips.record(microseconds: time, message.direction) }
+      if role != .heartbeat, let time = message.roundTrip {
+        room.record(into: &trips) { $0.record(microseconds: time, message.direction) }
+      }
     }
 
     /// What was counted.
@@ -142,6 +144,7 @@ extension StoreReader {
   package func types(_ times: Range<Timestamp>? = nil) throws(StoreError) -> StoredTypes {
     var types = try knownTypes()
     var topics: [StoredTypeCount.Key: Counting] = [:]
+    var room = FineBucketRoom(bytes: 64 << 20)
     var trips = (toServer: RTTRecorder(), toClient: RTTRecorder())
     let topic = try hasTopics() ? "(SELECT topic FROM message_text WHERE message_text.id = message.id)" : "NULL"
     var statement = try database.prepare(
@@ -155,8 +158,8 @@ extension StoreReader {
       let row = statement.row
       guard let place = types.index(forKey: row.number(0) ?? 0) else { continue }
       let (message, role) = (CountedRow(row, from: 2), types.values[place].role)
-      types.values[place].counted.count(message, role: role)
-      if let name = row.text(1) { Self.count(message, role, topic: name, in: &topics) }
+      types.values[place].counted.count(message, role: role, &room)
+      if let name = row.text(1) { Self.count(message, role, topic: name, in: &topics, &room) }
       guard role != .heartbeat, let time = message.roundTrip else { continue }
       if message.direction == .clientToServer {
         trips.toServer.record(microseconds: time)
@@ -171,11 +174,13 @@ extension StoreReader {
   }
 
   private static func count(
-    _ message: CountedRow, _ role: FrameRole?, topic name: String, in topics: inout [StoredTypeCount.Key: Counting]
+    _ message: CountedRow, _ role: FrameRole?, topic name: String, in topics: inout [StoredTypeCount.Key: Counting],
+    _ room: inout FineBucketRoom
   ) {
     var key = StoredTypeCount.Key.topic(name), shown = name
     if topics[key] == nil, topics.count >= topicLimit { (key, shown) = (.furtherTopics, "further topics") }
-    topics[key, default: Counting(StoredTypeCount(key, name: shown, role: "topic"))].count(message, role: role)
+    topics[key, default: Counting(StoredTypeCount(key, name: shown, role: "topic"))].count(
+      message, role: role, &room)
   }
 
   private func knownTypes() throws(StoreError) -> [Int64: (counted: Counting, role: FrameRole?)] {

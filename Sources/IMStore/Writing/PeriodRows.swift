@@ -23,11 +23,12 @@ struct PeriodRows: ~Copyable {
   static let percents = [50, 95, 99]
   /// The lengths of periods, in seconds.
   static let widths: [Int64] = [1, 10, 60]
-  /// Periods whose round trips are kept for their percentiles, at most: 2 to 5 KB each. Messages end up to a minute behind
+  /// Periods whose round trips are kept for their percentiles, at most: 2 to 5 KB each without what `room` bounds. Messages end up to a minute behind
   /// their beginning, and later where they stay open; so half an hour of seconds is far more than is needed.
   static let limit = 4_096
 
   private var periods: [Key: Gathered] = [:]
+  private var room = FineBucketRoom(bytes: 16 << 20)
   /// The period of each width that the last message fell into, which the next one does as a rule; it is not in `periods`.
   private var current: [(key: Key, row: Gathered)] = []
   /// The latest start of a period, by width, whose round trips were forgotten: those up to it have no percentiles any more
@@ -58,7 +59,9 @@ struct PeriodRows: ~Copyable {
       current[place].row.isFresh = true
       current[place].row.figures.count(sample, instead: old)
       if sample.roundTrip >= 0, old?.roundTrip ?? -1 < 0 {
-        current[place].row.roundTrips.record(microseconds: sample.roundTrip, sample.direction)
+        room.record(into: &current[place].row.roundTrips) {
+          $0.record(microseconds: sample.roundTrip, sample.direction)
+        }
       }
     }
   }
@@ -109,7 +112,7 @@ struct PeriodRows: ~Copyable {
   private mutating func forget() {
     guard periods.count > Self.limit else { return }
     for key in periods.keys.sorted(by: { $0.start < $1.start }).prefix(periods.count - Self.limit / 2) {
-      periods[key] = nil
+      if let row = periods.removeValue(forKey: key) { room.release(row.roundTrips) }
       forgotten[key.width] = max(forgotten[key.width] ?? key.start, key.start)
     }
   }

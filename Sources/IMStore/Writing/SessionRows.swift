@@ -46,6 +46,7 @@ struct SessionRows: ~Copyable {
   private var places = NumberTable<UInt32>()
   /// Round trips of whole sessions, for percentiles, and where in them a session's are.
   private var roundTrips: [RTTByDirection] = []
+  private var room = FineBucketRoom(bytes: 16 << 20)
   private var roundTripPlaces = NumberTable<UInt32>()
   /// Names that sessions have got behind their first messages.
   private var lateNames: [UInt32: String] = [:]
@@ -105,7 +106,7 @@ struct SessionRows: ~Copyable {
       roundTrips.append(RTTByDirection())
     }
     guard let known = gathered[place].roundTrips else { return }
-    roundTrips[Int(known)].record(microseconds: sample.roundTrip, sample.direction)
+    room.record(into: &roundTrips[Int(known)]) { $0.record(microseconds: sample.roundTrip, sample.direction) }
   }
 
   /// Counts a message whose row has changed, `instead` of what it was counted as before. The row of its session is there, or waits to
