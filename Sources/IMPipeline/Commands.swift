@@ -75,7 +75,9 @@ func printMessages(
     })
   sink.end()
   lines.end()
-  return run.conclude(driver, errors, output)
+  let status = run.conclude(driver, errors, output)
+  if !run.report.isQuiet { sink.findings?.tell() }
+  return status
 }
 
 /// Counts: `imdump stats`; over time where `per` says how long a period is.

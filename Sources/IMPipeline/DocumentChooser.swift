@@ -33,13 +33,12 @@ final class DocumentChooser {
 
   /// A chooser by `choice` and by a filter over messages.
   init(_ choice: MessageChoice, _ filter: String?, _ run: Run) throws(UsageError) {
-    let filter = try run.filter(filter)
-    selection = MessageSelection(choice, filter)
+    selection = try run.selection(choice, filter)
     guard !run.isReadTwice else {
       sink = nil
       return
     }
-    for field in Self.later where filter.filter?.fieldsUsed.contains(field.rawValue) == true {
+    for field in Self.later where selection.keptFields.contains(field.rawValue) {
       throw UsageError(
         message:
           "filter: '\(field.field.name)' is not known yet when a document is written: read a capture file, or use "

@@ -43,7 +43,9 @@ package func runGroups(
       "more than \(count(UInt64(book.groups.count), grouping.rawValue)); "
         + "\(count(others.exchanges, "exchange")) of the rest are counted as others")
   }
-  return run.conclude(driver, errors, output)
+  let status = run.conclude(driver, errors, output)
+  if !report.isQuiet { sink.findings?.tell() }
+  return status
 }
 
 /// Names the group of a message.

@@ -18,6 +18,8 @@ final class MessageSink: EngineSink {
   private let store: MessageStore
   private let plans: [ProtocolPlan]
   private let selection: MessageSelection
+  /// What was found of the sessions and connections that were asked for.
+  var findings: ScopeFindings? { selection.findings }
   private let isLive: Bool
   /// Who has the ends of this host; `nil` but live.
   private let owners: ConnectionOwners?

@@ -152,7 +152,7 @@ struct Run {
     showing: ShownDetails? = nil,
     take: @escaping (MessageRecord, Exchange) -> Void
   ) throws(UsageError) -> (driver: Driver, sink: MessageSink) {
-    let selection = MessageSelection(choice, try self.filter(filter))
+    let selection = try selection(choice, filter)
     let sink = MessageSink(
       plans: plans, selection: selection, isLive: isLive, owners: owners, showing: showing, take: take)
     let engine = engine(
@@ -189,6 +189,14 @@ struct Run {
         }, isOver: isOver))
     for companion in driver.companions { companion.finish(driver) }
     return errors
+  }
+
+  /// Messages by `choice` and by a filter.
+  func selection(_ choice: MessageChoice, _ filter: String?) throws(UsageError) -> MessageSelection {
+    let scope = choice.scope
+    let times = try readRange(
+      self, from: scope.from, to: scope.to, connection: scope.connections.count == 1 ? scope.connections[0] : nil)
+    return MessageSelection(choice, try self.filter(filter), times: times)
   }
 
   /// A filter over messages, and what it needs besides them.

@@ -4,8 +4,8 @@ import IMWire
 
 /// Which messages a transcript has.
 package struct TranscriptOptions: Sendable {
-  /// Messages of these sessions; empty for all.
-  package var sessions: [String] = []
+  /// Whose messages, and of which time.
+  package var scope = MessageScope()
   /// Messages to these topics or receivers, `+` and `#` as in MQTT; empty for all.
   package var topics: [String] = []
   /// Messages that this filter takes; `nil` for all.
@@ -23,21 +23,17 @@ package func runTranscript(
   let output = Output.standard()
   let writer = TranscriptWriter(style: style)
   let lines = MessageLines(run, output, style: style)
-  var (messages, hasSession) = (0, false)
   let topics = options.topics.map { TopicPattern($0) }
   var transfers = TransferBook()
   func add(_ done: TransferBook.Done) {
     lines.add(done.progress.begunAt, done.exchange) { writer.write(done.progress, to: &$0) }
   }
-  let (driver, sink) = try run.messages(MessageChoice(), options.filter, showing: .text) { record, exchange in
+  var choice = MessageChoice()
+  choice.scope = options.scope
+  let (driver, sink) = try run.messages(choice, options.filter, showing: .text) { record, exchange in
     guard record.role == .message else { return }
-    messages += 1
-    let isOfSession = options.sessions.isEmpty || record.session.map(options.sessions.contains) ?? false
-    hasSession = hasSession || isOfSession
     let isWanted =
-      isOfSession
-      && (topics.isEmpty
-        || record.details?.destination.map { topic in topics.contains { $0.takes(topic) } } ?? false)
+      topics.isEmpty || record.details?.destination.map { topic in topics.contains { $0.takes(topic) } } ?? false
     guard isWanted else { return }
     if let part = record.details?.part {
       for done in transfers.add(record, exchange, part) { add(done) }
@@ -54,12 +50,9 @@ package func runTranscript(
   sink.end()
   for done in transfers.end() { add(done) }
   lines.end()
-  if messages > 0, !hasSession, !report.isQuiet {
-    logError(
-      "no message of \(options.sessions.count == 1 ? "session" : "sessions") \(options.sessions.joined(separator: ", ")); "
-        + "'imdump messages --by session' lists sessions")
-  }
-  return run.conclude(driver, errors, output)
+  let status = run.conclude(driver, errors, output)
+  if !report.isQuiet { sink.findings?.tell() }
+  return status
 }
 
 /// A topic, or a pattern of topics as MQTT has them: `+` is one level, `#` all that follow.

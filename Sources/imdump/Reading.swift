@@ -1,4 +1,4 @@
-import IMCommandLine
+package import IMCommandLine
 import IMDocuments
 import IMOutput
 package import IMPipeline
@@ -91,6 +91,7 @@ struct Messages: Subcommand {
       .flag("--failed", \.choice.failed, "Only messages that were lost or rejected."),
       .flag("--retried", \.choice.retried, "Only messages with more than one copy."),
       .flag("--damaged", \.choice.damaged, "Only messages with a damaged copy."),
+      .group(\.choice.scope),
       .value(
         "--by <what>", \.grouping,
         "Print one line per client, server, direction, type, topic, session, owner or status, the worst first."),
@@ -122,6 +123,19 @@ struct Messages: Subcommand {
     return try runMessages(
       input: input, decode: decode, report: speech.report, isJSON: form.isJSON, style: speech.spoken(style),
       choice: choice, filter: filter)
+  }
+}
+
+extension MessageScope: OptionGroup {
+  package static var table: [Option<MessageScope>] {
+    [
+      .list("--session <name>", \.sessions, "Only messages of this session. Repeatable."),
+      .list(
+        "--conn <number>", \.connections,
+        "Only messages on the connection with this number, which lines show after '#'. Repeatable."),
+      .value("--from <time>", \.from, "Only messages sent from this time on."),
+      .value("--to <time>", \.to, "Only messages sent up to this time."),
+    ]
   }
 }
 

@@ -22,14 +22,13 @@ struct Transcript: Subcommand {
 
   static var table: [Option<Self>] {
     [
-      .list("--session <name>", \.options.sessions, "Messages of this session. Repeatable."),
       .list(
         "--topic <topic>", \.options.topics,
         "Messages to this topic or receiver; + is one level of a topic, # all that follow. Repeatable."),
       .value(
         "-Y <filter>", \.options.filter, "Only messages that match this filter; see imdump-filter(7).",
         completing: .words(messageFieldNames)),
-      .group(\.source), .group(\.decode), .group(\.speech), .group(\.style),
+      .group(\.options.scope), .group(\.source), .group(\.decode), .group(\.speech), .group(\.style),
       .list("<file> ...", \.source.source.operands, captureFilesOrFilter),
     ]
   }

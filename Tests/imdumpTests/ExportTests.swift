@@ -131,7 +131,7 @@ import Testing
     #expect(try Data(contentsOf: URL(filePath: own)) == sample)
     #expect(try run([own, "--from", "today", "-w", copy]).0 == 64)
     // The time of a ladder, which would be a moment of 1970.
-    #expect(try run([own, "--from", "8.9", "-w", copy]).1.contains("use 'imdump ladder --conn' with +8.9"))
+    #expect(try run([own, "--from", "8.9", "-w", copy]).1.contains("use --conn with +8.9"))
     #expect(try run([own, "--from", "2", "--to", "1", "-w", copy]).0 == 64)
     #expect(try run([folder.path("none.pcap"), "--lost", "-w", copy]).0 == 66)
     #expect(try run([own, "--conn", "1", "-w", folder.path("none/o.pcap")]).0 == 74)

@@ -74,6 +74,36 @@ import Testing
     #expect(run.errors.contains("no message of session nobody; 'imdump messages --by session' lists sessions\n"))
   }
 
+  /// Whose messages and of which time: the same with options, with a filter, and by hand.
+  @Test(arguments: ["messages", "transcript"]) func theScopeIsThatOfTheFilter(_ command: String) throws {
+    let path = Samples.path("tjp-weak-network.pcap")
+    func lines(_ words: [String]) throws -> [Substring] {
+      let run = try Command.run([command, "-q", path] + words)
+      try #require(run.status == 0, "\(run.errors)")
+      return run.output.split(separator: "\n")
+    }
+    let all = try lines([])
+    for (options, filter) in [
+      (["--session", "49147"], "session == 49147"), (["--conn", "3", "--conn", "1"], "conn in {1, 3}"),
+      (["--session", "49147", "--session", "22509", "--conn", "3"], "session in {49147, 22509} and conn == 3"),
+      (["--from", "16:53:30", "--to", "16:54:20"], "ts >= \"16:53:30\" and ts < \"16:54:21\""),
+      (["--conn", "1", "--from", "+8.900"], "conn == 1 and ts >= 1760000009.200006"),
+      (["--to", "16:53:29.210"], "ts < \"16:53:29.211\""),
+    ] {
+      let found = try lines(options)
+      #expect(found == (try lines(["-Y", filter])), "\(options)")
+      #expect(!found.isEmpty && found.count < all.count, "\(options)")
+    }
+    for (options, words) in [
+      (["--session", "nobody", "--session", "49147"], "no message of session nobody;"),
+      (["--conn", "5", "--conn", "99", "--conn", "1"], "no message on connection #5, #99;"),
+    ] {
+      let run = try Command.run([command, path] + options)
+      #expect(run.status == 0 && !run.output.isEmpty && run.errors.contains(words), "\(run.errors)")
+    }
+    #expect(try Command.run([command, path, "--from", "+8.9"]).status == 64)
+  }
+
   /// Two large messages in pieces, with a text between them, as the talk was drawn: all of the first is answered, delivered and read; of the
   /// second a piece is lost, and one is sent twice.
   @Test func aLargeMessageIsOneLine() throws {

@@ -53,6 +53,7 @@ package struct MessageJSONWriter {
     lines.writer.carriers(record.connection, hasNames: hasNames)
     lines.name("dir", record.direction == .clientToServer ? "c2s" : "s2c")
     lines.name("type", record.type)
+    lines.name("role", record.role.name)
     if let sequence = record.sequence { lines.exact("seq", sequence) }
     if hasNames, let session = record.session {
       if record.sessionIsNumber { lines.digits("session", session) } else { lines.string("session", session) }

@@ -25,10 +25,3 @@ package struct ExportOptions: Sendable {
   /// Whether anything is.
   package var isEmpty: Bool { !choosesMessages && connections.isEmpty && from == nil && to == nil }
 }
-
-/// A chunk of time that has both its ends.
-struct ExportRange {
-  var from = Timestamp.distantPast, to = Timestamp.distantFuture
-
-  func contains(_ time: Timestamp) -> Bool { time >= from && time <= to }
-}

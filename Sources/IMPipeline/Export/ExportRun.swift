@@ -27,7 +27,9 @@ package func runExport(
     throw UsageError(message: "the capture is read twice, which \(once) cannot be: name a file")
   }
   let run = try Run(input: input, decode: decode, report: report, rewrites: options.redacts)
-  let range = try readRange(run, from: options.from, to: options.to)
+  let range = try readRange(
+    run, from: options.from, to: options.to,
+    connection: options.connections.count == 1 ? options.connections[0] : nil)
   return try Export(run, options, range).perform()
 }
 
@@ -48,40 +50,6 @@ func exportMessages(_ run: Run, _ places: Set<MessagePlace>, to path: String) ->
   do throws(UsageError) { return (try export.perform(), lines) } catch { return (.usage, [error.message]) }
 }
 
-/// Reads the two ends of a range of time; `nil` where neither is given. A time of day is of the day on which the capture begins, or of
-/// the next one, where it would be earlier than its beginning. A time to the second means all of that second.
-/// `begin` is what a ladder's times count from, such as `+8.900`; `nil` where that is not known.
-func readRange(
-  _ run: Run, from: String?, to: String?, since begin: Timestamp? = nil
-) throws(UsageError) -> ExportRange? {
-  var first: Timestamp??
-  func moment(_ text: String, _ option: String) throws(UsageError) -> Timestamp {
-    if text.first == "+", let begin, let time = readMoment(String(text.dropFirst()), zone: .utc), time.seconds >= 0 {
-      return begin.advanced(by: time.nanoseconds)
-    }
-    if let time = readMoment(text, zone: .local) {
-      guard time.seconds < 315_532_800, !text.contains(":") else { return time }
-      throw UsageError(
-        message: "\(option) '\(text)': is \(time.seconds < 0 ? "before 1970" : "in the 1970s"); "
-          + "for a time since a connection's first packet, use 'imdump ladder --conn' with +\(text)")
-    }
-    if text.utf8.dropFirst(2).first == UInt8(ascii: ":") {
-      let begin = first ?? run.firstPacketTime()
-      first = .some(begin)
-      if let time = begin.flatMap({ readTimeOfDay(text, near: $0, zone: .local) }) { return time }
-    }
-    throw UsageError(
-      message:
-        "\(option) '\(text)': expected a time, such as '2026-11-21 00:11:46', 00:11:46 or seconds since 1970")
-  }
-  guard from != nil || to != nil else { return nil }
-  var range = ExportRange()
-  if let from { range.from = try moment(from, "--from") }
-  if let to { range.to = lastNanosecond(of: try moment(to, "--to"), readFrom: to) }
-  guard range.from <= range.to else { throw UsageError(message: "--from is later than --to") }
-  return range
-}
-
 /// One export.
 private final class Export {
   /// The packet that brings a message's first copy.
@@ -95,7 +63,7 @@ private final class Export {
 
   private let run: Run
   private let options: ExportOptions
-  private let range: ExportRange?
+  private let range: TimeRange?
   private let output = Output.standard()
   private var chosen: ChosenMessages
   private var serials: Set<UInt32>
@@ -111,7 +79,7 @@ private final class Export {
 
   /// With `places`, of these messages, and told to `say`.
   init(
-    _ run: Run, _ options: ExportOptions, _ range: ExportRange?, places: Set<MessagePlace>? = nil,
+    _ run: Run, _ options: ExportOptions, _ range: TimeRange?, places: Set<MessagePlace>? = nil,
     say: @escaping (String) -> Void = { logError($0) }
   ) {
     self.places = places

@@ -28,14 +28,14 @@ final class ExportSelection {
   /// one that was asked for last.
   @exclusivity(unchecked) private var slots: [UInt32]
   private let seed = UInt64.random(in: .min ... .max)
-  private let range: ExportRange?
+  private let range: TimeRange?
   @exclusivity(unchecked) private var finder = EndpointFinder()
   /// How many are wanted.
   private(set) var count = 0
   /// Those that are wanted, by their numbers.
   private var wanted = NumberTable<Void>()
 
-  init(_ connections: [ExportSink.Connection], wanted: (ExportSink.Connection) -> Bool, range: ExportRange?) {
+  init(_ connections: [ExportSink.Connection], wanted: (ExportSink.Connection) -> Bool, range: TimeRange?) {
     self.range = range
     var capacity = 64
     while capacity < 2 * connections.count { capacity *= 2 }

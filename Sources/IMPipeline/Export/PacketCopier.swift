@@ -7,7 +7,7 @@ final class PacketCopier {
   private let selection: ExportSelection
   /// The replacements of packets; `nil` where they are copied as they are.
   private let redaction: ExportRedaction?
-  private let range: ExportRange?
+  private let range: TimeRange?
   /// The comment on a packet; `nil` where nothing is of any.
   private let comment: ((PacketRecord) -> String?)?
   private let source: MergedCapture
@@ -23,7 +23,7 @@ final class PacketCopier {
 
   /// Nothing is read yet. `comment` gives what is to be said of a packet.
   init(
-    _ run: Run, to file: ExportFile, _ selection: ExportSelection, _ redaction: ExportRedaction?, _ range: ExportRange?,
+    _ run: Run, to file: ExportFile, _ selection: ExportSelection, _ redaction: ExportRedaction?, _ range: TimeRange?,
     comment: ((PacketRecord) -> String?)?
   ) {
     (self.file, self.selection, self.redaction, self.range) = (file, selection, redaction, range)

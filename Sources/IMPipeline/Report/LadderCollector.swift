@@ -8,7 +8,7 @@ struct LadderPlan {
   /// The moment that matters: rows begin shortly before it; `nil` for the first frame.
   var from: Timestamp?
   /// Only what happened in this range; `nil` for all.
-  var range: ExportRange?
+  var range: TimeRange?
   /// Only frames of these exchanges; `nil` for all.
   var exchanges: Set<UInt32>?
   /// At most so many rows; of these, so many in front of `from`.
@@ -170,7 +170,7 @@ struct LadderCollector {
 extension Ladder {
   /// Adds what the last report on its connection tells: how it began and ended, where nothing is left out there, and how often
   /// heartbeats are due.
-  mutating func close(with report: ConnectionReport, range: ExportRange? = nil, tellsHeartbeats: Bool = true) {
+  mutating func close(with report: ConnectionReport, range: TimeRange? = nil, tellsHeartbeats: Bool = true) {
     if let beats = report.heartbeats, tellsHeartbeats {
       if beats.expected > 0 {
         heartbeat = (Int64(beats.expected) * 1_000, true)

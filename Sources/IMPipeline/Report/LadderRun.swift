@@ -41,7 +41,7 @@ package func runLadder(
   }
   let run = try Run(input: input, decode: decode, report: report)
   var plan = LadderPlan()
-  plan.range = try readRange(run, from: options.from, to: options.to, since: try begin(of: options, run))
+  plan.range = try readRange(run, from: options.from, to: options.to, connection: options.connection)
   plan.limit = Int(max(1, min(options.rowLimit, 100_000)))
   let output = Output.standard()
 
@@ -99,34 +99,6 @@ package func runLadder(
     logError("\(count(ladder.leftOutBehind, "frame")) left out behind the last row; see --rows, --from and --to")
   }
   return status
-}
-
-/// When the first packet of the connection came, where times count from that; `nil` where none does.
-private func begin(of options: LadderOptions, _ run: Run) throws(UsageError) -> Timestamp? {
-  guard let time = [options.from, options.to].compactMap(\.self).first(where: { $0.first == "+" }) else { return nil }
-  guard let connection = options.connection else {
-    throw UsageError(message: "'\(time)' counts from the first packet of a connection: name it with --conn")
-  }
-  if let once = run.input.readOnce {
-    throw UsageError(message: "'\(time)' has the capture read twice, which \(once) cannot be: name a file")
-  }
-  let sink = FirstPacketSink(connection)
-  let again = run.again(over: run.input)
-  _ = again.lead(again.driver(again.engine(FirstPacketSink.needs, sink: sink)), hidesProgress: true)
-  return sink.time
-}
-
-/// Finds when the first packet of a connection came.
-private final class FirstPacketSink: EngineSink {
-  static let needs: EngineOptions.Needs = [.connections]
-  private let connection: UInt32
-  private(set) var time: Timestamp?
-
-  init(_ connection: UInt32) { self.connection = connection }
-
-  func connection(_ report: ConnectionReport) {
-    if report.info.serial == connection { time = report.firstSeen }
-  }
 }
 
 /// Appends a ladder in a format: to what `imdump ladder` prints, or to a file that the browser saves.
