@@ -23,8 +23,8 @@ package enum ConnectionField: Int, CaseIterable, Sendable {
   /// The field as the schema describes it.
   package var field: FilterField {
     switch self {
-    case .conn: .init("conn", .integer, "Number of the connection in the capture, which lines show after #")
-    case .start: .init("start", .time, "When its first packet was captured, in seconds since 1970 UTC")
+    case .conn: .init("conn", .integer, "Number of the connection in the capture, shown after # in lines")
+    case .start: .init("start", .time, "Capture time of its first packet, in seconds since 1970 UTC")
     case .durationMilliseconds: .init("duration_ms", .real, "Milliseconds from its first packet to its end")
     case .clientIP: .init("client.ip", .address, "Address of the end that opened the connection")
     case .clientPort: .init("client.port", .integer, "TCP port of the end that opened the connection")
@@ -33,36 +33,36 @@ package enum ConnectionField: Int, CaseIterable, Sendable {
     case .ip: .init("ip", .address, "Address of either end", isRepeated: true)
     case .port: .init("port", .integer, "TCP port of either end", isRepeated: true)
     case .profile:
-      .init("profile", .name(known: []), "Name of the protocol profile that decodes it; absent where none does")
-    case .tls: .init("tls", .flag, "It carries TLS, which is not decoded")
-    case .sni: .init("sni", .text, "Server name that the client asks for in its TLS handshake")
-    case .sawSyn: .init("saw_syn", .flag, "Its SYN or SYN+ACK is in the capture")
+      .init("profile", .name(known: []), "Name of the protocol profile that decodes it; absent if none does")
+    case .tls: .init("tls", .flag, "It carries TLS that was not decrypted")
+    case .sni: .init("sni", .text, "Server name (SNI) in the client's TLS handshake")
+    case .sawSyn: .init("saw_syn", .flag, "The capture contains its SYN or SYN+ACK")
     case .end:
       .init(
         "end", .word(of: Self.ends),
-        "How it ended: not before the capture did, by the FINs of both sides, by a reset, refused by a reset that answers the SYN,"
-          + " without an answer to the SYN, replaced by another with the same addresses and ports, or forgotten to stay"
-          + " within --mem")
+        "How it ended: still open at the end of the capture, FINs from both sides, a reset, a reset in answer to the"
+          + " SYN, no answer to the SYN, replaced by a new connection with the same addresses and ports, or evicted to"
+          + " stay within --mem")
     case .resetBy: .init("rst_by", .word(of: MessageField.directions), "Direction of the reset that ended it")
-    case .packets: .init("packets", .integer, "Packets, both directions together")
+    case .packets: .init("packets", .integer, "Packets in both directions")
     case .packetsToServer: .init("c2s.packets", .integer, "Packets to the server")
     case .packetsToClient: .init("s2c.packets", .integer, "Packets to the client")
-    case .bytes: .init("bytes", .integer, "Bytes of its packets on the wire, both directions together")
+    case .bytes: .init("bytes", .integer, "Bytes of its packets on the wire, in both directions")
     case .bytesToServer: .init("c2s.bytes", .integer, "Bytes of packets to the server")
     case .bytesToClient: .init("s2c.bytes", .integer, "Bytes of packets to the client")
     case .handshakeMilliseconds:
       .init("handshake_ms", .real, "Round trip of TCP's handshake, from the SYN to the client's ACK, in milliseconds")
     case .ackToServer:
-      .init("c2s.ack_rtt_ms", .real, "Mean time from segments to the server to their acknowledgment, in milliseconds")
+      .init("c2s.ack_rtt_ms", .real, "Mean time from a segment to the server until its acknowledgment, in milliseconds")
     case .ackToClient:
-      .init("s2c.ack_rtt_ms", .real, "Mean time from segments to the client to their acknowledgment, in milliseconds")
-    case .retransmissions: .init("retransmissions", .integer, "TCP retransmissions, both directions together")
-    case .gaps: .init("gaps", .integer, "Gaps: places where bytes of its streams are missing")
-    case .gapBytes: .init("gap_bytes", .integer, "Bytes missing there")
-    case .messages: .init("messages", .integer, "Messages; absent, as the next three, where nothing was decoded")
-    case .lost: .init("lost", .integer, "Lost messages: without an answer, or without an undamaged copy")
+      .init("s2c.ack_rtt_ms", .real, "Mean time from a segment to the client until its acknowledgment, in milliseconds")
+    case .retransmissions: .init("retransmissions", .integer, "TCP retransmissions in both directions")
+    case .gaps: .init("gaps", .integer, "Gaps: ranges of bytes missing from its streams")
+    case .gapBytes: .init("gap_bytes", .integer, "Bytes missing in the gaps")
+    case .messages: .init("messages", .integer, "Messages; this and the next three are absent if nothing was decoded")
+    case .lost: .init("lost", .integer, "Lost messages: unanswered or damaged")
     case .retries: .init("retries", .integer, "Retries: further transmissions of a message by its application")
-    case .rejected: .init("rejected", .integer, "Messages that were answered with a refusal")
+    case .rejected: .init("rejected", .integer, "Messages that were rejected")
     }
   }
 }

@@ -44,8 +44,8 @@ package enum MessageField: Int, CaseIterable, Sendable {
   /// The field as the schema describes it.
   package var field: FilterField {
     switch self {
-    case .ts: .init("ts", .time, "When the packet that completed the frame was captured, in seconds since 1970 UTC")
-    case .number: .init("number", .integer, "Number of that packet in the capture, from 1")
+    case .ts: .init("ts", .time, "Capture time of the packet that completed the frame, in seconds since 1970 UTC")
+    case .number: .init("number", .integer, "Number in the capture of the packet that completed the frame, from 1")
     case .conn: .init("conn", .integer, "Number of the TCP connection in the capture, as the output shows it")
     case .clientIP: .init("client.ip", .address, "Address of the end that opened the connection")
     case .clientPort: .init("client.port", .integer, "TCP port of the end that opened the connection")
@@ -54,63 +54,62 @@ package enum MessageField: Int, CaseIterable, Sendable {
     case .ip: .init("ip", .address, "Address of either end", isRepeated: true)
     case .port: .init("port", .integer, "TCP port of either end", isRepeated: true)
     case .dir:
-      .init("dir", .word(of: Self.directions), "Direction: from the client to the server, or back")
+      .init("dir", .word(of: Self.directions), "Direction: client to server, or server to client")
     case .profile: .init("profile", .name(known: []), "Name of the protocol profile that decoded the frame")
     case .type:
-      .init("type", .name(known: []), "Message type by the name its profile gives it, or by its number on the wire")
+      .init("type", .name(known: []), "Message type: its name in the profile, or its number on the wire")
     case .seq: .init("seq", .integer, "Sequence number in the frame's header")
     case .session: .init("session", .name(known: []), "Session identity in the frame, a number or text")
-    case .len: .init("len", .integer, "Bytes of the frame's body as they are on the wire")
+    case .len: .init("len", .integer, "Length of the frame's body on the wire, in bytes")
     case .crc:
       .init(
         "crc", .word(of: Self.checksums),
-        "Checksum: right in big-endian or little-endian order, wrong, not carried, right where order is no question,"
-          + " or not checked")
-    case .copy: .init("copy", .integer, "Which transmission of its message the frame is, from 1")
+        "Checksum: correct in big-endian or little-endian order, wrong, absent, correct where byte order does not"
+          + " matter, or not checked")
+    case .copy: .init("copy", .integer, "Number of this transmission of the message; the first is 1")
     case .ackOf: .init("ack_of", .integer, "Sequence number of the message that the frame acknowledges")
     case .tlv:
       .init(
-        "tlv", .bytes, "Value of the TLV elements at that path, or of every element when there is no path",
+        "tlv", .bytes, "Values of the TLV elements at this path or, without a path, of all elements",
         isKeyed: true, isRepeated: true)
-    case .tlvCount: .init("tlv_count", .integer, "Count of TLV elements in the body, nested ones included")
+    case .tlvCount: .init("tlv_count", .integer, "Number of TLV elements in the body, including nested ones")
     case .rttMilliseconds:
       .init(
         "rtt_ms", .real,
-        "Round trip from the message to its first acknowledgment, in milliseconds; absent when it was sent more than"
-          + " once before that")
-    case .rttMicroseconds: .init("rtt_us", .integer, "The same round trip in whole microseconds")
-    case .fate: .init("fate", .word(of: Self.fates), "What became of the message")
+        "Round trip from the message to its first answer, in milliseconds; absent if the message was sent more than"
+          + " once before the answer")
+    case .rttMicroseconds: .init("rtt_us", .integer, "The round trip of rtt_ms in whole microseconds")
+    case .fate: .init("fate", .word(of: Self.fates), "Fate of the message; see imdump(1)")
     case .cause:
       .init(
         "cause", .word(of: Self.causes),
-        "Why the message did not succeed: its last byte was never acknowledged by TCP, or it was; the capture lacks"
-          + " bytes; the answer refuses; no copy had a right checksum; it was forgotten to stay within a limit")
-    case .status: .init("status", .integer, "Status that the answer gives, as it is on the wire")
-    case .statusName: .init("status_name", .name(known: []), "That status by the name its profile gives it")
-    case .retries: .init("retries", .integer, "Count of transmissions after the first, up to the acknowledgment")
-    case .dup: .init("dup", .integer, "Count of copies seen after the acknowledgment")
-    case .late: .init("late", .flag, "The acknowledgment came after the message had been given up")
-    case .retry: .init("retry", .flag, "The frame repeats a message that was not yet acknowledged")
-    case .duplicate: .init("duplicate", .flag, "The frame repeats a message that was already acknowledged")
+        "Why the message did not succeed: TCP never acknowledged its last byte; TCP did, but no answer came; bytes are"
+          + " missing from the capture; the answer was a rejection; every copy had a wrong checksum; it was evicted to"
+          + " stay within a limit")
+    case .status: .init("status", .integer, "Status of the answer, as on the wire")
+    case .statusName: .init("status_name", .name(known: []), "Status of the answer by its name in the profile")
+    case .retries: .init("retries", .integer, "Number of transmissions after the first, up to the answer")
+    case .dup: .init("dup", .integer, "Number of copies after the answer")
+    case .late: .init("late", .flag, "The answer came after the message had timed out")
+    case .retry: .init("retry", .flag, "The frame repeats a message that was not yet answered")
+    case .duplicate: .init("duplicate", .flag, "The frame repeats a message that was already answered")
     case .damaged: .init("damaged", .flag, "The frame's checksum or structure is wrong")
     case .ack: .init("ack", .flag, "The frame is an acknowledgment")
     case .heartbeat: .init("heartbeat", .flag, "The frame is a heartbeat")
-    case .gap: .init("gap", .flag, "Bytes of the stream are missing or were passed over just before the frame")
+    case .gap: .init("gap", .flag, "Bytes just before the frame are missing or were skipped")
     case .compressed: .init("compressed", .flag, "The body is compressed")
     case .encrypted: .init("encrypted", .flag, "The body is encrypted")
     case .flags:
       .init(
-        "flags", .word(of: Self.remarks), "Remarks on the frame, as the output shows them in brackets", isRepeated: true
+        "flags", .word(of: Self.remarks), "Flags of the frame, as the output shows them in brackets", isRepeated: true
       )
     case .owner:
       .init(
         "owner", .text,
-        "Live: systemd unit, container or pod of the connection's end of this host, by name or number", isRepeated: true
-      )
+        "Live only: systemd unit, container or pod that owns the local end of the connection, by name or ID",
+        isRepeated: true)
     case .role:
-      .init(
-        "role", .word(of: Self.roles),
-        "What the type is for: something a user or an application said, or what goes on beside it")
+      .init("role", .word(of: Self.roles), "Role of the type in the protocol")
     }
   }
 }
