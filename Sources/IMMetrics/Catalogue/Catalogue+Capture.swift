@@ -38,19 +38,21 @@ extension Catalogue {
   /// The figures of the capture's documents.
   package static let captures: [Figure<CaptureSnapshot>] =
     [
-      capture("packets.received", "packets that the kernel saw") { $0.received },
+      capture("packets.received", "packets that the kernel received") { $0.received },
       capture("packets.dropped", "packets that the kernel dropped") { $0.dropped },
       capture("packets.if_dropped", "packets that the interface dropped") { $0.interfaceDropped },
-      capture("packets.processed", "packets that imdump read") { $0.processed },
-      capture("packets.skipped", "of them, those without a TCP segment") { $0.skipped },
-      capture("packets.truncated", "of them, cut by the snaplen") { $0.truncated },
-      capture("packets.captured_twice", "of them, captured twice") { $0.capturedTwice },
-      capture("bytes.processed", "captured bytes of the packets read", .bytes) { $0.processedBytes },
-      delta("received", "packets received since the document before") { $0.received },
-      delta("dropped", "packets dropped by the kernel since then") { $0.dropped },
-      delta("if_dropped", "packets dropped by the interface since then") { $0.interfaceDropped },
+      capture("packets.processed", "packets that imdump processed") { $0.processed },
+      capture("packets.skipped", "processed packets without a usable TCP segment") { $0.skipped },
+      capture("packets.truncated", "processed packets cut by the snaplen") { $0.truncated },
+      capture("packets.captured_twice", "processed packets that the capture contains twice") { $0.capturedTwice },
+      capture("bytes.processed", "captured bytes of the packets processed", .bytes) { $0.processedBytes },
+      delta("received", "packets received since the previous document") { $0.received },
+      delta("dropped", "packets dropped by the kernel since the previous document") { $0.dropped },
+      delta("if_dropped", "packets dropped by the interface since the previous document") { $0.interfaceDropped },
       Row(
-        "capture.ratio.dropped", .ratio, .now, "dropped of received since then; 0 to 1", capture: ["ratio.dropped"],
+        "capture.ratio.dropped", .ratio, .now,
+        "share of received packets that the kernel dropped since the previous document; 0 to 1",
+        capture: ["ratio.dropped"],
         rule: FigureRule("capture_drop_ratio", .packets), kind: .gauge
       ) { capture, _, _ in capture.now.lossRatio(since: capture.before).map { .ratio($0) } },
       capture("interrupted.packets", "packets read when a signal ended the run before the end of its files") {
@@ -58,31 +60,33 @@ extension Catalogue {
       },
       Row(
         "capture.interrupted.share", .ratio, .now,
-        "the share of the files' bytes read by then, where known; 0 to 1",
+        "the share of the files' bytes read when a signal ended the run, if known; 0 to 1",
         capture: ["interrupted.share"], kind: .gauge
       ) { capture, _, _ in capture.now.interruption?.share.map { .ratio($0) } },
-      capture("reassembly.gaps", "holes in streams") { $0.gaps },
-      capture("reassembly.gap_bytes", "bytes missing in them", .bytes) { $0.gapBytes },
+      capture("reassembly.gaps", "gaps in TCP streams") { $0.gaps },
+      capture("reassembly.gap_bytes", "bytes missing from TCP streams", .bytes) { $0.gapBytes },
       Row(
-        "capture.evictions", .count, .packet, "forgotten to save memory: {what}", by: [.eviction],
+        "capture.evictions", .count, .packet, "evicted to save memory: {what}", by: [.eviction],
         capture: ["reassembly.evictions.{what}"], omitsZero: true
       ) { capture, what, _ in capture.now.evictions.map { .count($0[Eviction.allCases[what]]) } },
-      capture("reassembly.held_bytes", "bytes that wait behind holes", .bytes, .gauge) { $0.heldBytes },
-      capture("reassembly.connections", "connections known", kind: .gauge) { $0.connections },
-      Row("capture.output.written", .count, .packet, "documents made", capture: ["output.written"]) { capture, _, _ in
-        .count(capture.written)
+      capture("reassembly.held_bytes", "bytes held after gaps until the missing bytes arrive", .bytes, .gauge) {
+        $0.heldBytes
+      },
+      capture("reassembly.connections", "connections in the table", kind: .gauge) { $0.connections },
+      Row("capture.output.written", .count, .packet, "documents produced", capture: ["output.written"]) {
+        capture, _, _ in .count(capture.written)
       },
       Row(
-        "capture.output.sampled_out", .count, .packet, "messages that the sample leaves out",
+        "capture.output.sampled_out", .count, .packet, "messages excluded by sampling",
         capture: ["output.sampled_out"]
       ) { capture, _, _ in .count(capture.sampledOut) },
       capture("output.failed", "failed writes of output") { $0.outputFailed },
-      capture("output.dropped", "documents lost because of that") { $0.outputDropped },
+      capture("output.dropped", "documents lost because output could not be written") { $0.outputDropped },
       Row("capture.process.cpu", .time, .now, "CPU time of the process", capture: ["process.cpu_ms"]) {
         capture, _, _ in capture.now.cpuMilliseconds.map { .ratio($0) }
       },
-      capture("process.rss_bytes", "the most memory of the process", .bytes, .gauge) { $0.residentBytes },
-      capture("process.uptime_s", "time since the capture's start", .seconds, .gauge) { $0.uptimeSeconds },
+      capture("process.rss_bytes", "the peak resident memory of the process", .bytes, .gauge) { $0.residentBytes },
+      capture("process.uptime_s", "time since the start of the capture", .seconds, .gauge) { $0.uptimeSeconds },
     ]
 
   private static func capture(

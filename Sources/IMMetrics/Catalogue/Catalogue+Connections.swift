@@ -84,7 +84,7 @@ extension Catalogue {
     }
     + fates.map { $0.of { $0.messages } } + [
       Row(
-        "control.failed", .count, .report, "control frames and receipts that were refused or not answered",
+        "control.failed", .count, .report, "control frames and receipts that were rejected or not answered",
         text: [.column(.worst, "control failed", order: 2)]
       ) { connection, _, _ in .count(UInt64(connection.report.rare.failedControls)) }
     ] + ratios.map { $0.of { $0.messages } }
@@ -92,7 +92,7 @@ extension Catalogue {
     + [
       Row(
         "silence.survived", .time, .report,
-        "the longest time above one second in which no packet crossed, and after which the connection went on",
+        "the longest silence of more than one second that the connection survived",
         connection: ["idle.longest_survived_s"], kind: .gauge
       ) { connection, _, _ in
         guard let silence = connection.report.figures?.longestSilence.microseconds, silence > 0 else { return nil }
@@ -114,30 +114,32 @@ extension Catalogue {
   }
 
   private static let beats: [Figure<ConnectionSnapshot>] = [
-    beat("sent", .count, "heartbeats, without copies") { beats, _ in .count(UInt64(beats.sent)) },
-    beat("answered", .count, "of them, answered") { beats, _ in .count(UInt64(beats.answered)) },
+    beat("sent", .count, "heartbeats, not counting copies") { beats, _ in .count(UInt64(beats.sent)) },
+    beat("answered", .count, "heartbeats answered") { beats, _ in .count(UInt64(beats.answered)) },
     beat(
-      "missed", .count, "of them, not answered in time", [.column(.worst, "hb missed", absent: "0", order: 6)]
+      "missed", .count, "heartbeats not answered in time", [.column(.worst, "hb missed", absent: "0", order: 6)]
     ) { beats, _ in .count(UInt64(beats.missed)) },
-    beat("unknown", .count, "of them, whose answer the capture may lack") { beats, _ in .count(UInt64(beats.unknown)) },
-    beat("interval_ms", .time, "the mean between two") { beats, _ in
+    beat("unknown", .count, "heartbeats whose answer may be missing from the capture") { beats, _ in
+      .count(UInt64(beats.unknown))
+    },
+    beat("interval_ms", .time, "the mean interval between heartbeats") { beats, _ in
       beats.intervals == 0 ? nil : .mean(Double(beats.intervalSum) / Double(beats.intervals))
     },
-    beat("interval_count", .count, "intervals that the mean is of") { beats, _ in .count(UInt64(beats.intervals)) },
-    beat("jitter_ms", .time, "the mean difference of neighbouring intervals") { beats, _ in
+    beat("interval_count", .count, "heartbeat intervals measured") { beats, _ in .count(UInt64(beats.intervals)) },
+    beat("jitter_ms", .time, "the mean difference between successive heartbeat intervals") { beats, _ in
       beats.jitter.map { .mean($0) }
     },
-    beat("jitter_count", .count, "differences that the mean is of") { beats, _ in
+    beat("jitter_count", .count, "differences between heartbeat intervals measured") { beats, _ in
       .count(UInt64(beats.intervals > 0 ? beats.intervals - 1 : 0))
     },
-    beat("expected_ms", .time, "what the client promised") { beats, keepAlive in
+    beat("expected_ms", .time, "the agreed interval between heartbeats") { beats, keepAlive in
       if keepAlive > 0 { return .microseconds(Int64(clamping: keepAlive) &* 1_000_000) }
       return beats.expected > 0 ? .microseconds(Int64(beats.expected) &* 1_000) : nil
     },
-    beat("rtt_ms", .time, "their mean round trip") { beats, _ in
+    beat("rtt_ms", .time, "the mean round trip of heartbeats") { beats, _ in
       beats.roundTrips == 0 ? nil : .mean(Double(beats.roundTripSum) / Double(beats.roundTrips))
     },
-    beat("rtt_count", .count, "round trips that the mean is of") { beats, _ in .count(UInt64(beats.roundTrips)) },
+    beat("rtt_count", .count, "heartbeat round trips measured") { beats, _ in .count(UInt64(beats.roundTrips)) },
   ]
 
   private static func beat(
@@ -151,11 +153,13 @@ extension Catalogue {
   }
 
   private static let deltas: [Figure<ConnectionSnapshot>] = [
-    delta("messages", "messages since the document before") { $0.units },
-    delta("acked", "answered messages since then") { $0.acked },
-    delta("unanswered", "unanswered ones since then; negative when late answers took some back") { $0.unanswered },
-    delta("heartbeats_missed", "missed heartbeats since then") { $0.missed },
-    delta("bytes", "bytes of packets since then", .bytes) { $0.bytes },
+    delta("messages", "messages since the previous document") { $0.units },
+    delta("acked", "messages answered since the previous document") { $0.acked },
+    delta(
+      "unanswered", "messages found unanswered since the previous document; negative if late answers corrected some"
+    ) { $0.unanswered },
+    delta("heartbeats_missed", "heartbeats missed since the previous document") { $0.missed },
+    delta("bytes", "bytes of packets since the previous document", .bytes) { $0.bytes },
   ]
 
   private static func delta(

@@ -44,27 +44,29 @@ extension Catalogue {
   private typealias Row = Figure<IntervalSnapshot>
 
   private static let minuteConnections: [Figure<IntervalSnapshot>] = [
-    connection("attempts", "connections that were tried") { $0.attempts },
-    connection("succeeded", "of them, those that carried a frame") { $0.succeeded },
-    connection("refused", "of them, refused", rule: FigureRule("connections_refused", .refusedConnections)) {
-      $0.refused
-    },
-    connection("timed_out", "of them, not answered") { $0.timedOut },
+    connection("attempts", "connection attempts") { $0.attempts },
+    connection("succeeded", "connection attempts that succeeded") { $0.succeeded },
+    connection(
+      "refused", "connection attempts that were refused", rule: FigureRule("connections_refused", .refusedConnections)
+    ) { $0.refused },
+    connection("timed_out", "connection attempts that were not answered") { $0.timedOut },
     Row(
       "connections.active", .count, .now, "connections open at the period's end", interval: ["connections.active"],
       kind: .gauge
     ) { minute, _, _ in .count(minute.metrics.active) },
     connection("opened", "connections that began to carry frames", ("opened", 100)) { $0.opened },
     connection("closed", "connections that ended") { $0.closed },
-    connection("reset", "of them, by a reset", ("reset", 102)) { $0.reset },
-    connection("reconnects", "sessions that came back on another one") { $0.reconnects },
+    connection("reset", "connections that ended with a reset", ("reset", 102)) { $0.reset },
+    connection("reconnects", "sessions that resumed on another connection") { $0.reconnects },
   ]
 
   /// Copies, counted with their frames.
   private static let minuteCopies: [Figure<IntervalSnapshot>] = [
-    copies("retries", "frames of any type that were sent again on purpose") { $0.deliberateCopies },
-    copies("immediate", "frames of any type that were written twice at once") { $0.immediateDuplicates },
-    copies("after_answer", "frames of any type that were sent again after the answer") { $0.duplicates },
+    copies("retries", "copies of frames of any type that were sent deliberately") { $0.deliberateCopies },
+    copies("immediate", "copies of frames of any type that were sent back to back with the first") {
+      $0.immediateDuplicates
+    },
+    copies("after_answer", "copies of frames of any type that were sent after the answer") { $0.duplicates },
   ]
 
   private static func copies(
@@ -77,12 +79,12 @@ extension Catalogue {
 
   /// The protocol's own handshakes, of connections whose last report came in the minute.
   private static let minuteHandshakes: [Figure<IntervalSnapshot>] = [
-    handshake("requested", "protocol handshakes that were asked for") { $0.requested },
-    handshake("answered", "of them, answered") { $0.answered },
-    handshake("acknowledged", "of them, only acknowledged") { $0.acknowledged },
-    handshake("refused", "of them, refused") { $0.refused },
-    handshake("unanswered", "of them, not answered") { $0.unanswered },
-    handshake("pending", "of them, still open") { $0.pending },
+    handshake("requested", "handshakes of the protocol that were requested") { $0.requested },
+    handshake("answered", "handshakes of the protocol that were answered") { $0.answered },
+    handshake("acknowledged", "handshakes of the protocol that were acknowledged but not answered") { $0.acknowledged },
+    handshake("refused", "handshakes of the protocol that were refused") { $0.refused },
+    handshake("unanswered", "handshakes of the protocol that were not answered") { $0.unanswered },
+    handshake("pending", "handshakes of the protocol that are pending") { $0.pending },
   ]
 
   private static func handshake(
@@ -104,20 +106,26 @@ extension Catalogue {
   }
 
   private static let minuteHeartbeats: [Figure<IntervalSnapshot>] = [
-    beat("sent", .count, .packet, "heartbeats, without copies") { .count($0.sent) },
+    beat("sent", .count, .packet, "heartbeats, not counting copies") { .count($0.sent) },
     beat("answered", .count, .firstFate, "heartbeats answered") { .count($0.answered) },
     beat(
       "missed", .count, .firstFate, "heartbeats not answered in time",
       [.column(.periods, "hb missed", width: 9, absent: "0", order: 10)]
     ) { .count($0.missed) },
-    beat("unknown", .count, .firstFate, "heartbeats whose answer the capture may lack") { .count($0.unknown) },
-    beat("interval_ms", .time, .packet, "the mean between two") { $0.interval.map { .mean($0) } },
-    beat("interval_count", .count, .packet, "intervals that the mean is of") { .count($0.intervals) },
-    beat("jitter_ms", .time, .packet, "the mean difference of neighbouring intervals") { $0.jitter.map { .mean($0) } },
-    beat("jitter_count", .count, .packet, "differences that the mean is of") { .count($0.changes) },
-    beat("expected_ms", .time, .packet, "what clients promised") { $0.expected.map { .mean($0) } },
-    beat("expected_count", .count, .packet, "heartbeats of clients that promised") { .count($0.expectations) },
-    beat("rtt_p95_ms", .time, .firstFate, "their round trip that 95 % do not exceed") {
+    beat("unknown", .count, .firstFate, "heartbeats whose answer may be missing from the capture") {
+      .count($0.unknown)
+    },
+    beat("interval_ms", .time, .packet, "the mean interval between heartbeats") { $0.interval.map { .mean($0) } },
+    beat("interval_count", .count, .packet, "heartbeat intervals measured") { .count($0.intervals) },
+    beat("jitter_ms", .time, .packet, "the mean difference between successive heartbeat intervals") {
+      $0.jitter.map { .mean($0) }
+    },
+    beat("jitter_count", .count, .packet, "differences between heartbeat intervals measured") { .count($0.changes) },
+    beat("expected_ms", .time, .packet, "the mean agreed interval between heartbeats") {
+      $0.expected.map { .mean($0) }
+    },
+    beat("expected_count", .count, .packet, "heartbeats with an agreed interval") { .count($0.expectations) },
+    beat("rtt_p95_ms", .time, .firstFate, "the 95th percentile of heartbeat round trips") {
       $0.roundTrips.percentile(95).map { .microseconds($0) }
     },
   ]
@@ -136,14 +144,14 @@ extension Catalogue {
     coarse(percentiles.map(\.name)).map { $0.of { $0.roundTrips } } + [
       Row(
         "rtt.histogram", .histogram, .firstFate,
-        "round trips on boundaries that all sensors share, 1.05 apart: histograms add up",
+        "round trips in buckets that all sensors share, boundaries 1.05 times apart, so that histograms add up",
         interval: ["rtt.histogram"], kind: .gauge
       ) { minute, _, _ in
         minute.roundTrips.both.count == 0 ? nil : .coarse(minute.roundTrips.both)
       },
       Row(
         "rtt.direction.histogram", .histogram, .firstFate,
-        "round trips of messages {direction} on the same boundaries", by: [.direction],
+        "round trips of messages {direction}, in the same buckets as rtt.histogram", by: [.direction],
         interval: ["rtt.{direction}.histogram"], kind: .gauge
       ) { minute, way, _ in
         let trips = minute.roundTrips.byDirection[way]
@@ -169,7 +177,7 @@ extension Catalogue {
       row("max_ms", "the longest round trip") { $0.maximum.map { .microseconds($0) } },
     ]
       + chosen.map { name, percent in
-        row("\(name)_ms", "the round trip that \(percentText(percent)) % do not exceed, within 2.5 %") {
+        row("\(name)_ms", "the \(percentText(percent))th percentile of round trips, within 2.5 %") {
           $0.percentile(percent).map { .microseconds($0) }
         }
       } + coarseByDirection(chosen)
@@ -205,7 +213,7 @@ extension Catalogue {
       + percentiles.map { name, percent in
         row(
           "\(name)_ms",
-          "the round trip of messages {direction} that \(percentText(percent)) % do not exceed, within 2.5 %",
+          "the \(percentText(percent))th percentile of round trips of messages {direction}, within 2.5 %",
           column: ["p50", "p99"].contains(name) ? name : nil
         ) { $0.percentile(percent).map { .microseconds($0) } }
       } + [

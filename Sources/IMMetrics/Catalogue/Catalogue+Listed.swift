@@ -27,22 +27,22 @@ extension Catalogue {
       both("retransmissions", "retransmissions", "TCP retransmissions", title: "retrans") {
         UInt64($0.segments[$1].retransmissions)
       },
-      one("gaps", "gaps", "gaps: places where bytes of a stream are missing", title: "gaps") { UInt64($0.gapCount) },
-      one("gap_bytes", "gap_bytes", "bytes missing there", .bytes, title: "missing") { $0.gapBytes },
-      one("syns", "syns", "SYNs of the client, retransmissions included") { UInt64($0.synCount) },
+      one("gaps", "gaps", "gaps: ranges of bytes missing from a stream", title: "gaps") { UInt64($0.gapCount) },
+      one("gap_bytes", "gap_bytes", "bytes missing in the gaps", .bytes, title: "missing") { $0.gapBytes },
+      one("syns", "syns", "SYNs of the client, including retransmissions") { UInt64($0.synCount) },
       messages("messages", "messages", title: "messages") { UInt64($0.fates[$1].units) },
-      messages("lost", "lost messages: without an answer, or without an undamaged copy", title: "lost") {
+      messages("lost", "lost messages: unanswered or damaged", title: "lost") {
         $0.fates[$1].lost
       },
       Row(
         "listed.retries", .count, .report, "retries: copies of messages after the first, up to the answer",
         json: ["retries"], text: [.column(.listed, "retries")]
       ) { row, _, _ in row.isDecoded ? .count(UInt64(row.retries)) : nil },
-      messages("rejected", "messages that were answered with a refusal", title: "rejected") {
+      messages("rejected", "messages that were rejected", title: "rejected") {
         UInt64($0.fates[$1].rejected)
       },
-      messages("pending", "messages that are open when the capture ends") { UInt64($0.fates[$1].pending) },
-      messages("unknown", "messages whose fate the capture cannot tell") { UInt64($0.fates[$1].unknown) },
+      messages("pending", "messages that are pending when the capture ends") { UInt64($0.fates[$1].pending) },
+      messages("unknown", "messages whose fate the capture does not show") { UInt64($0.fates[$1].unknown) },
     ]
     + [
       each("packets", "packets", titles: ["packets c2s", "packets s2c"]) { .count(UInt64($0.packets[$1])) },
@@ -53,14 +53,16 @@ extension Catalogue {
       each("messages", "messages") { $0.isDecoded ? .count(UInt64($0.fates[$1].units)) : nil },
       each("lost", "lost messages") { $0.isDecoded ? .count($0.fates[$1].lost) : nil },
       segments("retransmissions", "TCP retransmissions") { $0.retransmissions },
-      segments("timeout_retransmissions", "of them, those after a timeout") { $0.timeouts },
-      segments("spurious_retransmissions", "of them, those that the receiver had acknowledged") { $0.spurious },
-      segments("out_of_order", "segments that were overtaken") { $0.outOfOrder },
+      segments("timeout_retransmissions", "TCP retransmissions after a timeout") { $0.timeouts },
+      segments("spurious_retransmissions", "TCP retransmissions of bytes that the receiver had acknowledged") {
+        $0.spurious
+      },
+      segments("out_of_order", "segments that arrived out of order") { $0.outOfOrder },
       segments("lost_segments", "segments that the network lost") { $0.lost },
       segments("duplicate_acks", "acknowledgments that repeat the last one") { $0.duplicateAcks },
       segments("keep_alives", "keep-alives") { $0.keepAlives },
-      segments("zero_windows", "segments that closed the window") { $0.zeroWindows },
-      segments("captured_twice", "packets that the capture has twice") { $0.copies },
+      segments("zero_windows", "segments that advertise a zero window") { $0.zeroWindows },
+      segments("captured_twice", "packets that the capture contains twice") { $0.copies },
       each("ack_rtt_us.count", "segments whose acknowledgment was timed") {
         $0.segments[$1].roundTrips.count == 0 ? nil : .count(UInt64($0.segments[$1].roundTrips.count))
       },

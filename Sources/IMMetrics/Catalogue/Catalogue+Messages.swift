@@ -5,7 +5,7 @@ extension Catalogue {
   /// What became of messages, as it stands in the end. Ratios and sums are of both directions.
   package static let fates: [Figure<MessageTally>] = [
     fate(
-      "units", "messages that asked for an answer; the fates below add up to it",
+      "units", "messages that ask for an answer; the sum of the fates",
       [
         .column(.servers, "messages"), .column(.worst, "messages", order: 0),
         FigureText(.profile, "message", "messages", .always), .compared("messages", order: 0),
@@ -23,7 +23,7 @@ extension Catalogue {
       ]
     ) { tally, way, fate in .count(UInt64(tally.way(way)[Dimension.fates[fate].fate])) },
     fate(
-      "late", "messages answered after their timeout; the fate counts the answer",
+      "late", "messages answered after their timeout; the fates count that answer",
       rule: FigureRule("late_answers", .lateAnswers)
     ) { $0.late },
     Figure(
@@ -56,7 +56,7 @@ extension Catalogue {
     ) { tally, cause, _ in .count(UInt64(tally.both[Cause.allCases[cause]])) },
     Figure(
       "messages.unexplained", .count, .fate,
-      "unanswered messages of which the capture does not show whether they arrived",
+      "unanswered messages for which the capture does not show whether they arrived",
       text: [
         FigureText(
           .losses, "unanswered, and the capture does not show whether it arrived",
@@ -98,25 +98,26 @@ extension Catalogue {
   /// Ratios of messages.
   package static let ratios: [Figure<MessageTally>] = [
     ratio(
-      "success", .success, "answered messages, of those whose fate is decided; 0 to 1",
+      "success", .success, "share of messages answered, of those with a decided fate; 0 to 1",
       [
         .column(.servers, "success"), .column(.periods, "success", width: 8, order: 2),
         FigureText(.profile, "", nil, .value("success")), tile("Success"),
       ]
     ) { $0.succeeded },
     ratio(
-      "loss", .loss, "unanswered and damaged messages, of those decided; 0 to 1",
+      "loss", .loss, "share of messages unanswered or damaged, of those with a decided fate; 0 to 1",
       [.column(.servers, "loss"), .column(.periods, "loss", width: 7, order: 3), tile("Loss")]
     ) { $0.lost },
-    ratio("retry", .retry, "messages answered after a retry, of those decided; 0 to 1", [tile("Retry")]) {
-      UInt64($0.ackedAfterRetry)
-    },
+    ratio(
+      "retry", .retry, "share of messages answered after a retry, of those with a decided fate; 0 to 1", [tile("Retry")]
+    ) { UInt64($0.ackedAfterRetry) },
     Figure(
-      "messages.rejected", .ratio, .fate, "refused messages, of those decided; 0 to 1",
+      "messages.rejected", .ratio, .fate, "share of messages rejected, of those with a decided fate; 0 to 1",
       rule: FigureRule("rejected", .fates(.rejected)), text: [.compared("rejected", order: 1)], kind: .gauge
     ) { tally, _, _ in .part(UInt64(tally.both.rejected), of: tally.both.known) },
     Figure(
-      "messages.unknown", .ratio, .fate, "messages whose answer the capture may lack, of all; 0 to 1",
+      "messages.unknown", .ratio, .fate,
+      "share of messages whose answer may be missing from the capture, of all; 0 to 1",
       rule: FigureRule("unknown", .fates(.unknown)), text: [.compared("unknown", order: 1)], kind: .gauge
     ) { tally, _, _ in .part(UInt64(tally.both.unknown), of: UInt64(tally.both.units)) },
   ]
@@ -137,20 +138,21 @@ extension Catalogue {
 
   /// What was decided first, in counts that never go back.
   package static let decisions: [Figure<EndpointSeries>] =
-    decisions("imdump_messages", "Messages whose fate was decided", "Messages") { $0.messages }
+    decisions("imdump_messages", "Messages with a decided fate", "Messages") { $0.messages }
     + [
       Figure(
         "messages.causes.first", .count, .firstFate,
-        "Messages first counted as failed, by cause: network, peer, capture, status, checksum, limit",
+        "Messages first counted as unsuccessful, by cause: network, peer, capture, status, checksum, limit",
         by: [.direction, .cause], metric: MetricName("imdump_message_causes")
       ) { series, way, cause in .count(series.messages.decided(.of(way), Cause.allCases[cause])) },
       Figure(
-        "messages.causes.late", .count, .firstFate, "Of those, answered later, by the cause first counted",
+        "messages.causes.late", .count, .firstFate,
+        "Messages first counted as unsuccessful and answered later, by the cause first counted",
         by: [.direction, .cause], metric: MetricName("imdump_message_causes_late")
       ) { series, way, cause in .count(series.messages.late(.of(way), Cause.allCases[cause])) },
       Figure(
         "handshakes.refused.requests", .count, .firstFate,
-        "Failed logins: refused requests of the protocol's own handshake, of which a connection may have several",
+        "Failed logins: rejected requests of the protocol's handshake, of which a connection may have several",
         metric: MetricName("imdump_handshakes_refused"), rule: FigureRule("handshakes_refused", .refusedHandshakes)
       ) { series, _, _ in .count(series.handshakesRefused) },
       Figure(
@@ -158,7 +160,10 @@ extension Catalogue {
         metric: MetricName("imdump_messages_unacknowledged")
       ) { series, way, _ in .count(series.messages.decided(.of(way), Fate.unacknowledged)) },
     ]
-    + decisions("imdump_control_messages", "Other exchanges than messages and heartbeats", "Of those,") { $0.control }
+    + decisions(
+      "imdump_control_messages", "Exchanges other than messages and heartbeats",
+      "Exchanges other than messages and heartbeats that were"
+    ) { $0.control }
 
   private static func decisions(
     _ family: String, _ what: String, _ late: String, _ part: @escaping @Sendable (EndpointSeries) -> FateSeries
@@ -166,12 +171,12 @@ extension Catalogue {
     let id = family.dropFirst("imdump_".count)
     return [
       Figure(
-        "\(id).first", .count, .firstFate, "\(what), by the fate that was decided first", by: [.direction, .fate],
+        "\(id).first", .count, .firstFate, "\(what), by their first fate", by: [.direction, .fate],
         metric: MetricName(family)
       ) { series, way, fate in .count(part(series).decided(.of(way), Dimension.fates[fate].fate)) },
       Figure(
         "\(id).late", .count, .firstFate,
-        "\(late) answered after they were counted as unanswered, damaged or unknown, by the answer",
+        "\(late) answered after they were counted as unanswered, damaged or unknown, by fate after the answer",
         by: [.direction, .answer], metric: MetricName("\(family)_late")
       ) { series, way, fate in .count(part(series).late(.of(way), Dimension.fates[fate].fate)) },
     ]

@@ -22,11 +22,12 @@ extension Catalogue {
   package static let periods: [Figure<PeriodSnapshot>] =
     [
       Row(
-        "period.sent", .count, .packet, "messages whose first copy came, those that ask for no answer included",
+        "period.sent", .count, .packet,
+        "messages by the time of their first copy, including those that ask for no answer",
         interval: ["sent"], rule: FigureRule("messages", .messages)
       ) { period, _, _ in .count(period.row.sent) },
       Row(
-        "period.messages", .count, .packet, "messages whose first copy came",
+        "period.messages", .count, .packet, "messages by the time of their first copy",
         text: [.column(.periods, "messages", width: 9, order: 1)]
       ) { period, _, _ in .count(period.row.messages) },
       Row(
@@ -34,7 +35,8 @@ extension Catalogue {
         text: [.column(.periods, "retries", width: 7, order: 5)]
       ) { period, _, _ in .count(period.row.metrics.frames.retries) },
       Row(
-        "period.open", .count, .fate, "of them, those that are not decided, or never were", interval: ["open"],
+        "period.open", .count, .fate,
+        "messages by the time of their first copy whose fate is not decided, or never was", interval: ["open"],
         text: [.column(.periods, "open", width: 5, order: 4)], kind: .gauge
       ) { period, _, _ in .count(period.row.open + UInt64(period.row.metrics.messages.both.pending)) },
       Row(

@@ -14,28 +14,28 @@ extension Catalogue {
       "connections.reported", .count, .end, "connections with packets", json: ["tcp.connections"]
     ) { counts, _, _ in .count(counts[.seen] &- counts[.seenBoth]) },
     Figure(
-      "gaps", .count, .report, "holes in its streams", connection: ["gap.count"], rule: .reported,
+      "gaps", .count, .report, "gaps in TCP streams", connection: ["gap.count"], rule: .reported,
       text: [.column(.worst, "gaps", order: 4)]
     ) { counts, _, _ in
       .count(counts[.gaps])
     },
     Figure(
-      "gaps.bytes", .bytes, .report, "bytes missing in them", connection: ["gap.bytes"], rule: .reported,
+      "gaps.bytes", .bytes, .report, "bytes missing from TCP streams", connection: ["gap.bytes"], rule: .reported,
       text: [.column(.worst, "lost bytes", order: 5)]
     ) { counts, _, _ in .count(counts[.gapBytes]) },
     segments(
       .retransmissions, "retransmissions", "segments retransmitted", interval: "tcp.retransmissions",
       sum: "tcp.retransmissions",
       metric: MetricName(
-        "imdump_endpoint_tcp_retransmissions", help: "TCP segments retransmitted on connections that are over"),
+        "imdump_endpoint_tcp_retransmissions", help: "TCP segments retransmitted, on ended connections"),
       text: [FigureText(.segments, "retransmission", "retransmissions", .always)]),
     Figure(
       "tcp.syns_sent_again", .count, .report, "SYNs that the client retransmitted", json: ["tcp.syns_sent_again"],
       connection: ["tcp.syns_sent_again"], interval: ["tcp.syns_sent_again"],
       metric: MetricName(
-        "imdump_endpoint_tcp_syns_sent_again", help: "SYNs that clients sent again, of ended connections"),
+        "imdump_endpoint_tcp_syns_sent_again", help: "SYNs that clients retransmitted, on ended connections"),
       runMetric: MetricName(
-        "imdump_tcp_syns_sent_again", help: "SYNs that clients sent again, of ended connections"),
+        "imdump_tcp_syns_sent_again", help: "SYNs that clients retransmitted, on ended connections"),
       rule: .reported, text: [FigureText(.connections, "SYN sent again", "SYNs sent again")]
     ) { counts, _, _ in
       // Where the first was not seen, nothing is known of the others.
@@ -43,13 +43,14 @@ extension Catalogue {
       return isUnknown ? nil : .count(counts[.repeatedSYNs])
     },
     segments(
-      .fast, "fast_retransmissions", "of them, after duplicate acknowledgments", needs: .both,
+      .fast, "fast_retransmissions", "segments retransmitted after duplicate acknowledgments", needs: .both,
       text: [FigureText(.segments, "fast", nil, .among)]),
     segments(
-      .spurious, "spurious_retransmissions", "of them, of bytes that had been acknowledged", needs: .both,
+      .spurious, "spurious_retransmissions", "segments retransmitted although their bytes had been acknowledged",
+      needs: .both,
       text: [FigureText(.segments, "spurious", nil, .among)]),
     segments(
-      .timeouts, "timeout_retransmissions", "of them, after a timeout",
+      .timeouts, "timeout_retransmissions", "segments retransmitted after a timeout",
       text: [FigureText(.segments, "after a timeout", nil, .among)]),
     segments(
       .outOfOrder, "out_of_order", "segments out of order", interval: "tcp.out_of_order", sum: "tcp.out_of_order",
@@ -60,60 +61,62 @@ extension Catalogue {
       interval: ["tcp.conflicting_retransmissions"],
       metric: MetricName(
         "imdump_endpoint_tcp_conflicting_retransmissions",
-        help: "Retransmissions whose bytes differ from the first copy, of ended connections"),
+        help: "Retransmissions whose bytes differ from the first copy, on ended connections"),
       rule: .reported
     ) { counts, _, _ in .count(counts[.conflicts]) },
     segments(
       .lost, "lost_segments", "segments that the network lost", needs: .both,
       metric: MetricName(
-        "imdump_endpoint_tcp_lost_segments", help: "TCP segments that the network lost, of ended connections"),
+        "imdump_endpoint_tcp_lost_segments", help: "TCP segments that the network lost, on ended connections"),
       text: [FigureText(.segments, "segment lost", "segments lost")]),
     segments(
-      .missedHoles, "not_captured_gaps", "gaps of the capture alone: the receiver had the bytes", needs: .both,
+      .missedHoles, "not_captured_gaps", "gaps in the capture only: the receiver had the bytes", needs: .both,
       text: [FigureText(.segments, "hole", "holes")]),
     segments(
-      .missedBytes, "not_captured_bytes", "bytes in those gaps", unit: .bytes, needs: .both,
+      .missedBytes, "not_captured_bytes", "bytes missing from the capture only", unit: .bytes, needs: .both,
       text: [FigureText(.segments, "bytes not captured", nil, .behind)]),
     segments(
       .duplicateAcks, "duplicate_acks", "duplicate acknowledgments",
       metric: MetricName(
-        "imdump_endpoint_tcp_duplicate_acks", help: "TCP duplicate acknowledgments on connections that are over"),
+        "imdump_endpoint_tcp_duplicate_acks", help: "TCP duplicate acknowledgments, on ended connections"),
       text: [FigureText(.segments, "duplicate ACK", "duplicate ACKs")]),
     segments(
       .keepAlives, "keep_alives", "TCP keep-alives", text: [FigureText(.segments, "keep-alive", "keep-alives")]),
     segments(
-      .keepAliveAcks, "keep_alive_acks", "answers to them",
+      .keepAliveAcks, "keep_alive_acks", "answers to TCP keep-alives",
       text: [FigureText(.segments, "keep-alive ACK", "keep-alive ACKs")]),
     segments(
-      .zeroWindows, "zero_windows", "times the receiver advertised a zero window",
+      .zeroWindows, "zero_windows", "segments that advertise a zero window",
       metric: MetricName(
-        "imdump_endpoint_tcp_zero_windows", help: "TCP segments without a window, of ended connections"),
+        "imdump_endpoint_tcp_zero_windows", help: "TCP segments that advertise a zero window, on ended connections"),
       text: [FigureText(.segments, "zero window", "zero windows")]),
     segments(
       .finsAgain, "fins_sent_again", "FINs retransmitted: the other side did not acknowledge the close",
       interval: "tcp.fins_sent_again", sum: "tcp.fins_sent_again",
       metric: MetricName(
-        "imdump_endpoint_tcp_fins_sent_again", help: "FINs that were sent again, of ended connections"),
-      runMetric: MetricName("imdump_tcp_fins_sent_again", help: "FINs that were sent again, of ended connections"),
+        "imdump_endpoint_tcp_fins_sent_again", help: "FINs that were retransmitted, on ended connections"),
+      runMetric: MetricName("imdump_tcp_fins_sent_again", help: "FINs that were retransmitted, on ended connections"),
       text: [FigureText(.segments, "FIN sent again", "FINs sent again")]),
     segments(
       .copies, "captured_twice", "packets that the capture contains twice", sum: "tcp.captured_twice",
       text: [FigureText(.segments, "captured twice")]),
     retries,
-    frames(.deliberateCopies, "copies.retries", "frames of any type that were sent again on purpose"),
-    frames(.immediateDuplicates, "copies.immediate", "frames of any type that were written twice at once"),
+    frames(.deliberateCopies, "copies.retries", "copies of frames of any type that were sent deliberately"),
     frames(
-      .duplicates, "copies.after_answer", "frames of any type that were sent again after the answer",
+      .immediateDuplicates, "copies.immediate",
+      "copies of frames of any type that were sent back to back with the first"),
+    frames(
+      .duplicates, "copies.after_answer", "copies of frames of any type that were sent after the answer",
       [FigureText(.problems, "duplicates after the answer", nil, .labelled)]),
     frames(.repeatedAnswers, "answers.repeated", "answers after the first"),
     // The message may come later, and then it is none: nothing that a rule could count.
     frames(.orphanAnswers, "answers.orphaned", "answers that match no known message", rule: nil),
     Figure(
-      "frames.over", .count, .end, "Frames of ended connections", by: [.direction],
+      "frames.over", .count, .end, "Frames on ended connections", by: [.direction],
       metric: MetricName("imdump_endpoint_frames")
     ) { counts, way, _ in .count(counts[.frames, way]) },
     Figure(
-      "packets.bytes.over", .bytes, .end, "Bytes of packets of ended connections", by: [.direction],
+      "packets.bytes.over", .bytes, .end, "Bytes of packets on ended connections", by: [.direction],
       metric: MetricName("imdump_endpoint_wire_bytes")
     ) { counts, way, _ in .count(counts[.wireBytes, way]) },
     Figure(

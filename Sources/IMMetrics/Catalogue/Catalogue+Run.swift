@@ -17,7 +17,7 @@ extension Catalogue {
       run.process == nil ? nil : .count(1)
     },
     Row(
-      "process.start", .seconds, .now, "When the run began, in seconds since 1970; live only",
+      "process.start", .seconds, .now, "Start time of the run, in seconds since 1970; live only",
       metric: MetricName("imdump_process_start_time_seconds", .gauge, isLive: true), kind: .gauge
     ) { run, _, _ in run.process?.live.map { .seconds($0.startedAt) } },
     Row(
@@ -25,11 +25,11 @@ extension Catalogue {
       metric: MetricName("imdump_process_cpu_seconds", isLive: true)
     ) { run, _, _ in run.process?.live.map { .seconds($0.cpuSeconds) } },
     Row(
-      "process.resident", .bytes, .now, "The most memory that the process has had; live only",
+      "process.resident", .bytes, .now, "Peak resident memory of the process; live only",
       metric: MetricName("imdump_process_resident_memory_peak_bytes", .gauge, isLive: true), kind: .gauge
     ) { run, _, _ in run.process?.live.map { .count($0.residentBytes) } },
     Row(
-      "memory", .bytes, .now, "What tables and streams hold, which --mem limits",
+      "memory", .bytes, .now, "Memory used by tables and streams, which --mem limits",
       metric: MetricName("imdump_memory_bytes", .gauge), kind: .gauge
     ) { run, _, _ in run.process.map { .count(UInt64(max(0, $0.memoryBytes))) } },
     Row(
@@ -46,7 +46,7 @@ extension Catalogue {
       json: ["interrupted.packets"]
     ) { run, _, _ in run.summary.capture.interruption.map { .count($0.packets) } },
     Row(
-      "interrupted.share", .ratio, .now, "Share of the files' bytes read by then, where known; 0 to 1",
+      "interrupted.share", .ratio, .now, "Share of the files' bytes read when a signal ended the run, if known; 0 to 1",
       json: ["interrupted.share"], kind: .gauge
     ) { run, _, _ in run.summary.capture.interruption?.share.map { .ratio($0) } },
     Row(
@@ -64,7 +64,7 @@ extension Catalogue {
       text: [FigureText(.packets, "after the stop")]
     ) { run, _, _ in .count(run.summary.capture.afterStop) },
     Row(
-      "packets.filtered_out", .count, .packet, "Packets that the capture filter left out; of files only",
+      "packets.filtered_out", .count, .packet, "Packets that the capture filter excluded; files only",
       text: [FigureText(.packets, "filtered out")]
     ) { run, _, _ in run.summary.capture.filteredOut.map { .count($0) } },
     Row(
@@ -85,7 +85,7 @@ extension Catalogue {
       metric: MetricName("imdump_capture_packets_processed")
     ) { run, _, _ in .count(run.summary.ledger.packets) },
     Row(
-      "segments", .count, .packet, "Of those, usable TCP segments", json: ["ledger.segments"],
+      "segments", .count, .packet, "Processed packets with a usable TCP segment", json: ["ledger.segments"],
       text: [FigureText(.packets, "TCP", nil, .always)]
     ) { run, _, _ in .count(run.summary.ledger.segments) },
     Row("payload", .bytes, .packet, "Payload bytes of segments", json: ["ledger.payload_bytes"]) { run, _, _ in
@@ -99,7 +99,7 @@ extension Catalogue {
       part("damaged", "damaged") { $0.summary.ledger.damagedBytes },
       Row(
         "stream.stray", .bytes, .packet,
-        "Payload skipped while searching for a frame; decreases where late segments make it readable",
+        "Payload skipped while searching for a frame; decreases when late segments make it readable",
         json: ["ledger.stray_bytes"], metric: MetricName("imdump_stream_stray_bytes", .gauge),
         text: [FigureText(.bytes, "stray", nil, .always)], kind: .gauge
       ) { run, _, _ in .count(run.summary.ledger.strayBytes) },
@@ -129,30 +129,30 @@ extension Catalogue {
         json: ["ledger.multipath.subflows"], omitsZero: true
       ) { run, _, _ in .count(run.summary.ledger.multipathJoins) },
       Row(
-        "stream.carriers", .bytes, .packet, "Of the stray bytes, those that carriers put around frames",
+        "stream.carriers", .bytes, .packet, "Stray bytes that carriers add around frames",
         json: ["ledger.carrier_bytes"], text: [FigureText(.bytes, "of carriers", nil, .among)], omitsZero: true
       ) { run, _, _ in .count(run.summary.ledger.carrierBytes) },
       Row(
         "tls.unread", .bytes, .packet,
-        "Bytes of TLS that were not read although there is a key log; decreases where late segments make them readable",
+        "TLS bytes that were not read despite a key log; decreases when late segments make them readable",
         by: [.unreadTLS], json: ["ledger.tls.unread_bytes.{reason}"],
         metric: MetricName("imdump_tls_unread_bytes", .gauge), omitsZero: true, kind: .gauge
       ) { run, reason, _ in .count(run.summary.ledger.tlsUnread[TLSUnread.allCases[reason]]) },
       Row(
-        "tls.decrypted", .count, .end, "TLS connections of which data were decrypted",
+        "tls.decrypted", .count, .end, "TLS connections with decrypted data",
         json: ["ledger.tls.decrypted_connections"], metric: MetricName("imdump_tls_connections_decrypted"),
         omitsZero: true
       ) { run, _, _ in .count(run.summary.ledger.tlsDecrypted) },
       Row(
-        "tls.alerts", .count, .end, "TLS alerts on decrypted connections, but for close_notify", by: [.direction],
+        "tls.alerts", .count, .end, "TLS alerts on decrypted connections, except close_notify", by: [.direction],
         json: ["ledger.tls.alerts.{direction}"], metric: MetricName("imdump_tls_alerts"), omitsZero: true
       ) { run, way, _ in .count(run.summary.ledger.tlsAlerts[way]) },
       Row(
-        "tls.handshakes", .count, .end, "TLS handshakes that were read from ClientHello to Finished",
+        "tls.handshakes", .count, .end, "TLS handshakes read in full, from ClientHello to Finished",
         json: ["ledger.tls.handshakes"], metric: MetricName("imdump_tls_handshakes"), omitsZero: true
       ) { run, _, _ in .count(run.summary.ledger.tlsHandshakes) },
       Row(
-        "tls.handshakes.mean", .time, .end, "Mean time of these handshakes",
+        "tls.handshakes.mean", .time, .end, "Mean duration of TLS handshakes, from ClientHello to Finished",
         json: ["ledger.tls.handshake_mean_us"],
         metric: MetricName("imdump_tls_handshake_mean_seconds", .gauge), kind: .gauge
       ) { run, _, _ in
@@ -161,22 +161,22 @@ extension Catalogue {
         return .microseconds(ledger.tlsHandshakeTime.microseconds / Int64(clamping: ledger.tlsHandshakes))
       },
       Row(
-        "websocket.connections", .count, .packet, "Connections of WebSocket frames",
+        "websocket.connections", .count, .packet, "Connections that carry WebSocket frames",
         json: ["ledger.websocket.connections"], text: [FigureText(.seen, "in WebSocket", order: 101)], omitsZero: true
       ) { run, _, _ in .count(run.summary.ledger.webSocketConnections) },
       Row(
-        "websocket.frames", .count, .packet, "WebSocket's frames by type", by: [.webSocket],
+        "websocket.frames", .count, .packet, "WebSocket frames, by type", by: [.webSocket],
         json: ["ledger.websocket.{type}"]
       ) { run, type, _ in
         run.summary.ledger.webSocketConnections == 0 ? nil : .count(run.summary.ledger.webSocketFrames[type])
       },
       Row(
-        "packets.skipped", .count, .packet, "Of those, packets without a TCP segment to use", by: [.skip],
+        "packets.skipped", .count, .packet, "Processed packets without a usable TCP segment, by reason", by: [.skip],
         json: ["ledger.skipped_packets.{reason}"], metric: MetricName("imdump_capture_packets_skipped"),
         text: [.named(.packets, head: "skipped:")], omitsZero: true
       ) { run, reason, _ in .count(run.summary.ledger.skipped[Int(SkipReason.allCases[reason].rawValue)]) },
       Row(
-        "gaps.run", .count, .packet, "Gaps: places where bytes are missing from a stream", by: [.gap],
+        "gaps.run", .count, .packet, "Gaps: ranges of bytes missing from a stream", by: [.gap],
         json: ["ledger.gaps.{reason}.count"], metric: MetricName("imdump_stream_gaps"),
         text: [
           FigureText(.bytes, "gap", "gaps", .each([]), order: 102),
@@ -194,7 +194,7 @@ extension Catalogue {
         ], omitsZero: true
       ) { run, reason, _ in .count(run.summary.reassembly.gapBytes[Int(GapReason.allCases[reason].rawValue)]) },
       Row(
-        "packets.offloaded", .count, .packet, "Segments whose checksum was left to the network card",
+        "packets.offloaded", .count, .packet, "Segments whose checksum was offloaded to the network card",
         json: ["ledger.offloaded"], text: [FigureText(.packets, "with offloaded checksum", order: 104)]
       ) { run, _, _ in .count(run.summary.ledger.offloaded) },
       Row(
@@ -237,14 +237,14 @@ extension Catalogue {
   private static let connectionsOfRun: [Figure<RunSnapshot>] =
     [
       one(
-        "connections", "TCP connections seen, however they began", "all", "imdump_connections",
+        "connections", "TCP connections seen, whether or not their start was captured", "all", "imdump_connections",
         [
           FigureText(.seen, "connection", "connections", .always), FigureText(.connections, "", nil, .always),
           FigureText(.tiles, "seen", nil, .always, order: 1),
         ]
       ) { $0.connections },
       one(
-        "connections.decoded", "Connections that a profile decodes", "decoded", "imdump_connections_decoded",
+        "connections.decoded", "Connections decoded by a profile", "decoded", "imdump_connections_decoded",
         [
           FigureText(.seen, "decoded", nil, .always), FigureText(.connections, "decoded", nil, .always),
           FigureText(.tiles, "", nil, .tile("Connections decoded"), order: 0),
@@ -259,12 +259,12 @@ extension Catalogue {
         [FigureText(.seen, "through a proxy")]
       ) { $0.proxiedConnections },
       one(
-        "connections.midstream", "Connections begun before the capture", "begun_before", nil,
+        "connections.midstream", "Connections that began before the capture", "begun_before", nil,
         [FigureText(.connections, "begun before the capture", order: 101)]
       ) { $0.midstreamConnections },
       Row(
         "connections.held", .count, .now,
-        "Connections in the table: open ones, and closed ones for a minute",
+        "Connections in the table: open ones, and those closed within the last minute",
         metric: MetricName("imdump_connections_held", .gauge), kind: .gauge
       ) { run, _, _ in run.process.map { .count(UInt64(max(0, $0.connections))) } },
       Row(
@@ -283,7 +283,7 @@ extension Catalogue {
         return known == 0 ? nil : .ratio(Double(ledger.connectionSuccesses) / Double(known))
       },
       Row(
-        "attempts.undecided", .count, .packet, "Attempts whose outcome is not known",
+        "attempts.undecided", .count, .packet, "Attempts with an unknown outcome",
         text: [FigureText(.connections, "not decided")]
       ) { run, _, _ in
         let ledger = run.summary.ledger
@@ -370,7 +370,7 @@ extension Catalogue {
       counter("frames_s2c", "Frames of servers") { $0.traffic.frames - $0.traffic.clientFrames },
       counter("body_bytes", "Bytes of the bodies of frames", .bytes) { $0.traffic.bodyBytes },
       counter("stream_bytes", "Bytes of frames", .bytes) { $0.traffic.frameBytes },
-      counter("retries", "Frames of any type that were sent again on purpose") { $0.traffic.deliberateCopies },
+      counter("retries", "Copies of frames of any type that were sent deliberately") { $0.traffic.deliberateCopies },
       counter("dup_acks", "Answers after the first", text: [FigureText(.problems, "repeated answers", nil, .labelled)])
       {
         $0.repeatedAnswers
@@ -392,7 +392,7 @@ extension Catalogue {
         kind: .gauge
       ) { run, _, _ in run.process.map { .count(UInt64($0.servers)) } },
       Row(
-        "servers.limit", .count, .now, "Most servers that get labels of their own; the rest are 'other'",
+        "servers.limit", .count, .now, "Maximum number of servers with labels of their own; the rest are 'other'",
         metric: MetricName("imdump_endpoints_limit", .gauge), kind: .gauge
       ) { run, _, _ in run.process.map { .count(UInt64(max(0, $0.serversLimit))) } },
     ]
@@ -409,27 +409,27 @@ extension Catalogue {
   private static let rest: [Figure<RunSnapshot>] = [
     traffic("frames", "Frames decoded", text: ("frame", "frames", .always)) { .count($0.frames) },
     traffic("frame_bytes", "Bytes of frames, as their receiver reads them", .bytes) { .count($0.frameBytes) },
-    traffic("body_bytes", "Bytes of their bodies", .bytes, text: ("byte of bodies", "bytes of bodies", .always)) {
-      .count($0.bodyBytes)
-    },
+    traffic(
+      "body_bytes", "Bytes of the bodies of frames", .bytes, text: ("byte of bodies", "bytes of bodies", .always)
+    ) { .count($0.bodyBytes) },
     traffic("duration_us", "From the first packet to the last", .time, text: ("", nil, .leading("in"))) {
       $0.duration.map { .microseconds($0) }
     },
-    traffic("frames_per_s", "Frames a second", .rate, text: ("frames/s", nil, .value(""))) {
+    traffic("frames_per_s", "Frames per second", .rate, text: ("frames/s", nil, .value(""))) {
       $0.rate($0.frames).map { .ratio($0) }
     },
-    traffic("frame_bytes_per_s", "Bytes of frames a second", .rate, text: ("bytes/s", nil, .value(""))) {
+    traffic("frame_bytes_per_s", "Bytes of frames per second", .rate, text: ("bytes/s", nil, .value(""))) {
       $0.rate($0.frameBytes).map { .ratio($0) }
     },
     traffic(
       "overhead", "Share of the frames' bytes outside bodies; 0 to 1", .ratio, text: ("headers", nil, .value(""))
     ) { $0.overhead.map { .ratio($0) } },
     traffic(
-      "transmission_loss", "Share of message transmissions that no answer followed; 0 to 1", .ratio,
+      "transmission_loss", "Share of message transmissions without an answer; 0 to 1", .ratio,
       text: ("of the transmissions of messages unanswered", nil, .value(""))
     ) { $0.transmissionLoss.map { .ratio($0) } },
     Row(
-      "time.backwards", .count, .packet, "Packets with an earlier time than the packet before",
+      "time.backwards", .count, .packet, "Packets with an earlier timestamp than the previous packet",
       json: ["clock_backwards"], text: [FigureText(.packets, "time back in time", "times back in time", order: 103)],
       omitsZero: true
     ) { run, _, _ in .count(run.summary.ledger.clockBackwards) },

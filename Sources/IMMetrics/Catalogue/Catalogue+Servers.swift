@@ -56,7 +56,7 @@ extension Catalogue {
     ]
     + percentiles.map { name, percent in
       Row(
-        "rtt.\(name)", .time, .fate, "the round trip that \(percentText(percent)) % do not exceed",
+        "rtt.\(name)", .time, .fate, "the \(percentText(percent))th percentile of round trips",
         json: ["rtt_us.\(name)"], rule: name == "p999" ? nil : FigureRule("rtt_\(name)", .roundTrips(percent: percent)),
         kind: .gauge
       ) { server, _, _ in server.roundTrips.percentile(percent).map { .microseconds($0) } }
@@ -85,7 +85,7 @@ extension Catalogue {
     ]
     + percentiles.map { name, percent in
       roundTrip(
-        name, .time, "the round trip of messages {direction} that \(percentText(percent)) % do not exceed",
+        name, .time, "the \(percentText(percent))th percentile of round trips of messages {direction}",
         [
           .column(.roundTrips, name == "p999" ? "p99.9" : name, order: 3),
           .compared("rtt_\(name)", percent: percent, byDirection: true, order: 3),
@@ -118,7 +118,7 @@ extension Catalogue {
 
   /// Heartbeats: what became of them is counted when it is decided, how they were spaced with the connection's end.
   private static let heartbeats: [Figure<ServerSnapshot>] = [
-    beats("sent", .end, "heartbeats, without copies", FigureText(.heartbeats, "sent", nil, .always)) { $0.sent },
+    beats("sent", .end, "heartbeats, not counting copies", FigureText(.heartbeats, "sent", nil, .always)) { $0.sent },
     beats("answered", .fate, "heartbeats answered", FigureText(.heartbeats, "answered", nil, .always)) {
       // Of heartbeats that ask for no answer, 0 answered would be no fault.
       $0.unacknowledged > 0 && $0.unacknowledged == $0.sent ? nil : $0.answered
@@ -127,43 +127,47 @@ extension Catalogue {
       "missed", .fate, "heartbeats not answered in time", FigureText(.heartbeats, "missed"),
       FigureText(.also, "heartbeat unanswered", "heartbeats unanswered")
     ) { $0.missed },
-    beats("unknown", .fate, "heartbeats whose answer the capture may lack", FigureText(.heartbeats, "unknown")) {
-      $0.unknown
-    },
+    beats(
+      "unknown", .fate, "heartbeats whose answer may be missing from the capture", FigureText(.heartbeats, "unknown")
+    ) { $0.unknown },
     beats("unacknowledged", .fate, "heartbeats that ask for no answer", FigureText(.heartbeats, "ask for no answer")) {
       $0.unacknowledged == 0 ? nil : $0.unacknowledged
     },
     beats(
-      "absent", .end, "times none came for twice the usual interval",
+      "absent", .end, "times that no heartbeat came for twice the usual interval",
       FigureText(.heartbeats, "time absent", "times absent"),
       metric: MetricName(
         "imdump_heartbeats_absent",
-        help: "Times when a connection was silent for longer than agreed or usual, of ended connections")
+        help: "Times that a connection was silent for longer than agreed or usual, on ended connections")
     ) { $0.absent },
-    beatTime("interval_us", "the mean between two", FigureText(.heartbeats, "on average", nil, .value("every"))) {
-      $0.interval.map { .mean($0) }
-    },
-    beatCount("interval_count", "intervals that the mean is of") { $0.intervals },
     beatTime(
-      "interval_p50_us", "the time between two that 50 % do not exceed", FigureText(.heartbeats, "", nil, .value("p50"))
+      "interval_us", "the mean interval between heartbeats",
+      FigureText(.heartbeats, "on average", nil, .value("every"))
+    ) { $0.interval.map { .mean($0) } },
+    beatCount("interval_count", "heartbeat intervals measured") { $0.intervals },
+    beatTime(
+      "interval_p50_us", "the 50th percentile of intervals between heartbeats",
+      FigureText(.heartbeats, "", nil, .value("p50"))
     ) {
       $0.spacing.percentile(50).map { .microseconds($0) }
     },
     beatTime(
-      "interval_p95_us", "the time between two that 95 % do not exceed", FigureText(.heartbeats, "", nil, .value("p95"))
+      "interval_p95_us", "the 95th percentile of intervals between heartbeats",
+      FigureText(.heartbeats, "", nil, .value("p95"))
     ) {
       $0.spacing.percentile(95).map { .microseconds($0) }
     },
     beatTime(
-      "jitter_us", "the mean difference of neighbouring intervals", FigureText(.heartbeats, "", nil, .value("jitter")),
+      "jitter_us", "the mean difference between successive heartbeat intervals",
+      FigureText(.heartbeats, "", nil, .value("jitter")),
       rule: FigureRule("heartbeat_jitter", .heartbeatChanges),
       MetricName(
         "imdump_heartbeat_jitter_seconds", .gauge,
-        help: "The mean difference of neighbouring intervals between heartbeats, of ended connections")
+        help: "The mean difference between successive heartbeat intervals, on ended connections")
     ) {
       $0.jitter.map { .mean($0) }
     },
-    beatCount("jitter_count", "differences that the mean is of") { $0.changes },
+    beatCount("jitter_count", "differences between heartbeat intervals measured") { $0.changes },
   ]
 
   private static func beatCount(
@@ -224,10 +228,10 @@ extension Catalogue {
       row("count", .count, help, FigureText(place, "", nil, .always)) { .count($0.count) },
       row("min_us", .time, "the shortest time to the receipt") { $0.minimum.map { .microseconds($0) } },
       row("mean_us", .time, "the mean time to the receipt") { $0.mean.map { .mean($0) } },
-      row("p50_us", .time, "the time that 50 % do not exceed", time("p50")) {
+      row("p50_us", .time, "the 50th percentile of the time to the receipt", time("p50")) {
         $0.percentile(50).map { .microseconds($0) }
       },
-      row("p95_us", .time, "the time that 95 % do not exceed", time("p95")) {
+      row("p95_us", .time, "the 95th percentile of the time to the receipt", time("p95")) {
         $0.percentile(95).map { .microseconds($0) }
       },
       row("max_us", .time, "the longest time to the receipt", time("max")) {
@@ -277,7 +281,7 @@ extension Catalogue {
         ? nil
         : MetricName(
           "imdump_endpoint_handshakes", .counter, ("result", name),
-          help: "The protocol's own handshakes, of ended connections, each by its final outcome"),
+          help: "Handshakes of the protocol, not of TCP, on ended connections, by final outcome"),
       text: [FigureText(.handshakes, words, nil, isFirst ? .always : .part)]
     ) { server, _, _ in
       // Metrics have all results, so that one that comes later is a growth.
@@ -328,23 +332,23 @@ extension Catalogue {
   private static let silences: [Figure<ServerSnapshot>] = [
     Row(
       "silence.longest_survived", .time, .end,
-      "the longest time above one second in which no packet crossed a connection that went on",
+      "the longest silence of more than one second that a connection survived",
       json: ["silence.longest_survived_us"],
       metric: MetricName(
         "imdump_endpoint_longest_silence_survived_seconds", .gauge,
         help:
-          "The longest time above one second in which no packet crossed a connection that went on, of ended connections"
+          "The longest silence of more than one second that a connection survived, on ended connections"
       ),
       text: [FigureText(.heartbeats, "", nil, .value("longest silence survived"))],
       kind: .gauge
     ) { server, _, _ in server.metrics.longestSilenceSurvived.map { .microseconds($0) } },
     Row(
       "silence.shortest_before_reset", .time, .end,
-      "the shortest silence above one second that a connection did not survive: a reset or no answer at all followed",
+      "the shortest silence of more than one second that a connection did not survive: a reset or no answer followed",
       json: ["silence.shortest_before_reset_us"],
       metric: MetricName(
         "imdump_endpoint_shortest_silence_before_reset_seconds", .gauge,
-        help: "The shortest silence above one second that a connection did not survive, of ended connections"),
+        help: "The shortest silence of more than one second that a connection did not survive, on ended connections"),
       text: [FigureText(.heartbeats, "", nil, .value("shortest silence not survived"))],
       kind: .gauge
     ) { server, _, _ in server.metrics.shortestFatalSilence.map { .microseconds($0) } },
@@ -382,9 +386,15 @@ extension Catalogue {
     acknowledgment("count", .count, "segments whose acknowledgment was timed") {
       $0.count == 0 ? nil : .count(UInt64($0.count))
     },
-    acknowledgment("min", .time, "the shortest time to it") { $0.minimum.map { .nanoseconds($0.count) } },
-    acknowledgment("mean", .time, "the mean time to it") { $0.mean.map { .nanoseconds($0.count) } },
-    acknowledgment("max", .time, "the longest time to it") { $0.maximum.map { .nanoseconds($0.count) } },
+    acknowledgment("min", .time, "the shortest time from a segment to its acknowledgment") {
+      $0.minimum.map { .nanoseconds($0.count) }
+    },
+    acknowledgment("mean", .time, "the mean time from a segment to its acknowledgment") {
+      $0.mean.map { .nanoseconds($0.count) }
+    },
+    acknowledgment("max", .time, "the longest time from a segment to its acknowledgment") {
+      $0.maximum.map { .nanoseconds($0.count) }
+    },
   ]
 
   private static func acknowledgment(
@@ -415,12 +425,12 @@ extension Catalogue {
       },
       Row(
         "rtt.buckets", .histogram, .fate,
-        "Round trips of everything but heartbeats, by the direction of the message, excluding what was sent twice before the answer",
+        "Round trips of everything except heartbeats, by the direction of the message, excluding messages that were sent more than once before the answer",
         by: [.direction], metric: MetricName("imdump_rtt_seconds", .histogram)
       ) { server, way, _ in server.series.map { .buckets($0.roundTrips[way]) } },
       Row(
         "rtt.run", .histogram, .fate,
-        "Round trips of everything but heartbeats, by the direction of the message: percentiles of the whole run, as imdump stats prints them",
+        "Round trips of everything except heartbeats, by the direction of the message: percentiles of the whole run, as imdump stats prints them",
         by: [.direction], metric: MetricName("imdump_run_rtt_seconds", .summary),
         text: [FigureText(.tiles, "round trip", "round trips", .tile("Round trip"), order: 1)], kind: .gauge
       ) { server, way, _ in .percentiles(server.metrics.roundTripsByDirection[way]) },
@@ -435,12 +445,12 @@ extension Catalogue {
       ) { server, _, _ in .percentiles(server.metrics.heartbeats.spacing) },
       Row(
         "reads.run", .histogram, .packet,
-        "Times from a message to the first receipt that says that it was read: percentiles of the whole run",
+        "Times from a message to the first receipt that reports it as read: percentiles of the whole run",
         by: [.direction], metric: MetricName("imdump_run_read_seconds", .summary), kind: .gauge
       ) { server, way, _ in .percentiles(server.metrics.reads[way]) },
       Row(
         "deliveries.run", .histogram, .packet,
-        "Times from a message to the first receipt that says that it was delivered: percentiles of the whole run",
+        "Times from a message to the first receipt that reports it as delivered: percentiles of the whole run",
         by: [.direction], metric: MetricName("imdump_run_delivered_seconds", .summary), kind: .gauge
       ) { server, way, _ in .percentiles(server.metrics.deliveries[way]) },
     ]
@@ -454,7 +464,7 @@ extension Catalogue {
       }
     } + [
       Row(
-        "reconnects.server", .count, .end, "Reconnects, of ended connections",
+        "reconnects.server", .count, .end, "Reconnects, on ended connections",
         metric: MetricName("imdump_endpoint_reconnects"), rule: FigureRule("reconnects", .reconnects)
       ) { server, _, _ in .count(server.metrics.connections.reconnects) }
     ]
@@ -463,7 +473,7 @@ extension Catalogue {
     _ name: String, _ fates: [Fate], _ pings: @escaping @Sendable (PingCounts) -> UInt64
   ) -> Figure<ServerSnapshot> {
     Row(
-      "heartbeats.first.\(name)", .count, .firstFate, "Heartbeats, by the fate that was decided first",
+      "heartbeats.first.\(name)", .count, .firstFate, "Heartbeats, by their first fate",
       metric: MetricName("imdump_heartbeats", .counter, ("fate", name))
     ) { server, _, _ in
       server.series.map { series in

@@ -86,9 +86,9 @@ extension Catalogue {
       acknowledged("n", "segments whose acknowledgment was timed, retransmitted ones left out", .count) {
         .count($0.count)
       },
-      acknowledged("min", "the shortest time to it") { .nanoseconds($0.least.count) },
-      acknowledged("mean", "the mean time to it") { .nanoseconds($0.mean.count) },
-      acknowledged("max", "the longest time to it") { .nanoseconds($0.most.count) },
+      acknowledged("min", "the shortest time from a segment to its acknowledgment") { .nanoseconds($0.least.count) },
+      acknowledged("mean", "the mean time from a segment to its acknowledgment") { .nanoseconds($0.mean.count) },
+      acknowledged("max", "the longest time from a segment to its acknowledgment") { .nanoseconds($0.most.count) },
     ]
 
   private static func side(

@@ -13,12 +13,12 @@ extension Dimension {
   /// The fates that exchanges are counted by, the answered ones first.
   package static let fates: [(fate: Fate, help: String)] = [
     (.acked, "answered after one copy"), (.ackedAfterRetry, "answered after more than one copy"),
-    (.rejected, "refused by the other side"), (.unanswered, "not answered in time"),
-    (.damaged, "not answered, and no copy undamaged"),
+    (.rejected, "rejected by the other side"), (.unanswered, "not answered in time"),
+    (.damaged, "not answered, with every copy damaged"),
     (
-      .unknown, "without an answer, where the capture lacks bytes among which it may be, or forgotten before the answer"
+      .unknown, "without an answer that were evicted first, or whose answer may be missing from the capture"
     ),
-    (.pending, "still open when the capture or connection ended"),
+    (.pending, "still pending when the capture or connection ended"),
   ]
 
   /// The fates of what was answered.
@@ -30,12 +30,12 @@ extension Dimension {
     Cause.allCases.map { cause in
       let help =
         switch cause {
-        case .network: "unanswered, of which TCP never acknowledged the last byte"
-        case .peer: "unanswered, though TCP acknowledged them"
-        case .capture: "whose answer the capture may lack"
+        case .network: "unanswered, whose last byte TCP never acknowledged"
+        case .peer: "unanswered, although TCP acknowledged them"
+        case .capture: "whose answer may be missing from the capture"
         case .status: "refused"
-        case .checksum: "of which every copy was damaged"
-        case .limit: "still open when they were forgotten to stay within a limit"
+        case .checksum: "damaged in every copy"
+        case .limit: "evicted while pending, to stay within a limit"
         }
       return (cause.name, help)
     })
@@ -60,14 +60,14 @@ extension Dimension {
         case .noKey: "the key log has no secrets for the client random"
         case .keyLate: "the secrets came too late"
         case .noHello: "no ClientHello was captured, and no secrets fit"
-        case .noServerHello: "the ServerHello was not captured, whose random TLS 1.2 needs"
-        case .suite: "a version or cipher suite that is not read"
-        case .tag: "the secrets do not open the record"
-        case .limit: "a search came to its limit"
+        case .noServerHello: "the ServerHello, whose random TLS 1.2 needs, was not captured"
+        case .suite: "the version or cipher suite is not supported"
+        case .tag: "the secrets do not decrypt the record"
+        case .limit: "a search reached its limit"
         case .cut: "bytes of the record are missing"
         case .noRecord: "between a gap and the next record"
         case .earlyRejected: "early data that the server rejected"
-        case .beforeTLS: "in the clear before TLS began, as before STARTTLS"
+        case .beforeTLS: "sent in the clear before TLS began, as before STARTTLS"
         }
       return ("\(reason.name)", help)
     })

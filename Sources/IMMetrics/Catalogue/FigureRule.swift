@@ -69,11 +69,11 @@ extension Catalogue {
   /// What rules watch and nothing else tells, since it takes a window.
   package static let watched: [Figure<SlidingWindow.Counts>] = [
     Figure(
-      "heartbeats.missed_in_a_row", .count, .fate, "heartbeats without an answer on one connection, in a row",
+      "heartbeats.missed_in_a_row", .count, .fate, "consecutive heartbeats without an answer on one connection",
       rule: FigureRule("heartbeat_missed_consecutive", .missedHeartbeats), kind: .gauge
     ) { counts, _, _ in .count(UInt64(counts.maximum)) },
     Figure(
-      "messages.age", .time, .now, "the longest that a message has waited for its answer, or waits",
+      "messages.age", .time, .now, "the longest time that a message has waited, or is waiting, for its answer",
       rule: FigureRule("unacked_age", .ages), kind: .gauge
     ) { counts, _, _ in .mean(counts.maximum * 1_000) },
   ]

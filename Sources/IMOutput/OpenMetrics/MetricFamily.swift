@@ -47,7 +47,7 @@ package struct MetricFamily: Sendable {
   /// What was refused, by statuses that only the traffic has.
   static let refusals = MetricFamily(
     "imdump_refusals", MetricsWriter.serverLabels + ["type", "status", "status_name"],
-    "Refused exchanges of every kind, by type and by the status of the answer")
+    "Rejected exchanges of every kind, by type and by the status of the answer")
 
   /// Every family that there can be, in the order in which they are written.
   package static let all: [MetricFamily] =
