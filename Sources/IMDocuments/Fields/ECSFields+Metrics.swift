@@ -6,18 +6,24 @@ extension ECSFields {
     .gauge,
     [
       ECSField("imdump.summary.period_s", .long, .seconds, [.summary], "the length of a whole period"),
-      ECSField("imdump.summary.partial", .boolean, [.summary], "whether the period is shorter: the first or the last"),
-      ECSField("imdump.summary.lossy", .boolean, [.summary], "whether the capture lost packets: counts are too low"),
-      ECSField("imdump.summary.capture_loss_ratio", .double, [.summary], "packets that the kernel dropped; 0 to 1"),
+      ECSField(
+        "imdump.summary.partial", .boolean, [.summary],
+        "whether the period is shorter, as the first and the last may be"),
+      ECSField(
+        "imdump.summary.lossy", .boolean, [.summary], "whether the capture lost packets, so that counts are too low"),
+      ECSField(
+        "imdump.summary.capture_loss_ratio", .double, [.summary], "share of packets that the kernel dropped; 0 to 1"),
     ] + figures(Catalogue.intervals.map(\.info), below: "imdump.summary", of: .summary) { $0.interval })
 
   /// Fields of the capture. Counters count from its start.
   static let capture: [ECSField] =
     counted(.counter) + counted(.gauge)
     + [
-      ECSField("imdump.log.file", .keyword, [.capture], "the name of the file that this document begins"),
+      ECSField("imdump.log.file", .keyword, [.capture], "the name of the file that begins with this document"),
       ECSField("imdump.capture.filter", .keyword, [.capture], "the capture filter"),
-      ECSField("imdump.capture.snaplen", .long, .bytes, [.capture], "bytes captured of a packet, 0 for all"),
+      ECSField(
+        "imdump.capture.snaplen", .long, .bytes, [.capture],
+        "maximum number of bytes captured of each packet; 0 for all"),
       ECSField("imdump.capture.link_type", .keyword, [.capture], "the link type's name"),
     ]
 

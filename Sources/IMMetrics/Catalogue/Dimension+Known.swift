@@ -16,7 +16,7 @@ extension Dimension {
     (.rejected, "rejected by the other side"), (.unanswered, "not answered in time"),
     (.damaged, "not answered, with every copy damaged"),
     (
-      .unknown, "without an answer that were evicted first, or whose answer may be missing from the capture"
+      .unknown, "with no known answer: it may be missing from the capture, or they were evicted before it"
     ),
     (.pending, "still pending when the capture or connection ended"),
   ]
@@ -30,8 +30,8 @@ extension Dimension {
     Cause.allCases.map { cause in
       let help =
         switch cause {
-        case .network: "unanswered, whose last byte TCP never acknowledged"
-        case .peer: "unanswered, although TCP acknowledged them"
+        case .network: "not answered; TCP never acknowledged their last byte"
+        case .peer: "not answered, although TCP acknowledged them"
         case .capture: "whose answer may be missing from the capture"
         case .status: "refused"
         case .checksum: "damaged in every copy"
@@ -109,8 +109,8 @@ extension Dimension {
     ChecksumStatus.allCases.map { status in
       let help =
         switch status {
-        case .be: "with a right checksum, big endian"
-        case .le: "with a right checksum, little endian"
+        case .be: "with a correct big-endian checksum"
+        case .le: "with a correct little-endian checksum"
         case .bad: "with a wrong checksum"
         case .none: "without a checksum"
         case .unchecked: "of a protocol that has no checksum"
