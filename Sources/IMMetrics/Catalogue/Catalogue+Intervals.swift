@@ -82,7 +82,7 @@ extension Catalogue {
     handshake("requested", "handshakes of the protocol that were requested") { $0.requested },
     handshake("answered", "handshakes of the protocol that were answered") { $0.answered },
     handshake("acknowledged", "handshakes of the protocol that were acknowledged but not answered") { $0.acknowledged },
-    handshake("refused", "handshakes of the protocol that were refused") { $0.refused },
+    handshake("refused", "handshakes of the protocol that were rejected") { $0.refused },
     handshake("unanswered", "handshakes of the protocol that were not answered") { $0.unanswered },
     handshake("pending", "handshakes of the protocol that are pending") { $0.pending },
   ]
