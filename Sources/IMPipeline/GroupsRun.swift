@@ -38,6 +38,9 @@ package func runGroups(
     width: output.terminalWidth
   ).write(book, to: &out) { output.drain(&$0) }
   output.drain(&out)
+  if book.hasCoarsePercentiles, !report.isQuiet {
+    logError("a limit (--mem) is reached: percentiles of groups with many round trips are within 2.5 %")
+  }
   if let others = book.others, !report.isQuiet {
     logError(
       "more than \(count(UInt64(book.groups.count), grouping.rawValue)); "

@@ -88,7 +88,8 @@ extension Catalogue {
         text: [.column(.worst, "control failed", order: 2)]
       ) { connection, _, _ in .count(UInt64(connection.report.rare.failedControls)) }
     ] + ratios.map { $0.of { $0.messages } }
-    + coarse(["p50", "p95", "p99"]).map { $0.of { $0.roundTrips } } + beats + counted { $0.contains("{result}") }
+    + coarse(["p50", "p95", "p99"], accuracy: ", within 2.5 %").map { $0.of { $0.roundTrips } } + beats
+    + counted { $0.contains("{result}") }
     + [
       Row(
         "silence.survived", .time, .report,

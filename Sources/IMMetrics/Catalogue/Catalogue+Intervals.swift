@@ -159,8 +159,9 @@ extension Catalogue {
       },
     ]
 
-  /// Round trips in coarse buckets, with these percentiles: of both directions, for documents that had only these, and of each.
-  static func coarse(_ names: [String]) -> [Figure<RTTReport>] {
+  /// Round trips with these percentiles: of both directions, for documents that had only these, and of each. `accuracy` is said of
+  /// percentiles.
+  static func coarse(_ names: [String], accuracy: String = "") -> [Figure<RTTReport>] {
     let chosen = percentiles.filter { names.contains($0.name) }
     func row(
       _ name: String, _ help: String, _ read: @escaping @Sendable (RTTHistogram) -> FigureValue?
@@ -177,15 +178,15 @@ extension Catalogue {
       row("max_ms", "the longest round trip") { $0.maximum.map { .microseconds($0) } },
     ]
       + chosen.map { name, percent in
-        row("\(name)_ms", "the \(percentText(percent))th percentile of round trips, within 2.5 %") {
+        row("\(name)_ms", "the \(percentText(percent))th percentile of round trips\(accuracy)") {
           $0.percentile(percent).map { .microseconds($0) }
         }
-      } + coarseByDirection(chosen)
+      } + coarseByDirection(chosen, accuracy)
   }
 
   /// The same of each direction; text has these only.
   private static func coarseByDirection(
-    _ percentiles: [(name: String, percent: Double)]
+    _ percentiles: [(name: String, percent: Double)], _ accuracy: String
   ) -> [Figure<RTTReport>] {
     func row(
       _ name: String, _ help: String, column: String? = nil,
@@ -213,7 +214,7 @@ extension Catalogue {
       + percentiles.map { name, percent in
         row(
           "\(name)_ms",
-          "the \(percentText(percent))th percentile of round trips of messages {direction}, within 2.5 %",
+          "the \(percentText(percent))th percentile of round trips of messages {direction}\(accuracy)",
           column: ["p50", "p99"].contains(name) ? name : nil
         ) { $0.percentile(percent).map { .microseconds($0) } }
       } + [

@@ -77,11 +77,11 @@ extension Catalogue {
   private static let roundTripReadings: [(String, FigureUnit, String, @Sendable (RTTHistogram) -> FigureValue?)] = [
     ("count", .count, "round trips measured of messages {direction}: sent once and answered", { .count($0.count) }),
     (
-      "p50", .time, "the 50th percentile of round trips of messages {direction}, within 2.5 %",
+      "p50", .time, "the 50th percentile of round trips of messages {direction}",
       { $0.percentile(50).map { .microseconds($0) } }
     ),
     (
-      "p95", .time, "the 95th percentile of round trips of messages {direction}, within 2.5 %",
+      "p95", .time, "the 95th percentile of round trips of messages {direction}",
       { $0.percentile(95).map { .microseconds($0) } }
     ),
     ("max", .time, "the longest round trip of messages {direction}", { $0.maximum.map { .microseconds($0) } }),

@@ -61,7 +61,7 @@ enum MethodSection {
     rows.append(
       (
         "Percentiles",
-        "Of the whole capture within 1 in 1,024; of stretches of time within 2.5 %. Least, greatest and counts are exact."
+        "Within 0.1 %. Minimum, maximum and counts are exact."
       ))
     rows.append(
       ("Time", "All times are \(model.zoneText), by the clock of the capture; imdump report --utc shows UTC."))
