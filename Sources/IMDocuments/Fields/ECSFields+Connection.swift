@@ -26,7 +26,8 @@ extension ECSFields {
         "imdump.conn.carrier.tls", .boolean, [.connection],
         "whether the client's own connection used TLS, from a PROXY header"),
       ECSField("tls.version", .keyword, [.connection], "the TLS version, such as 1.3, if it is known"),
-      ECSField("tls.version_protocol", .keyword, [.connection], "the protocol of that version", values: ["tls", "ssl"]),
+      ECSField(
+        "tls.version_protocol", .keyword, [.connection], "the protocol of that version", values: ["tls", "ssl"]),
       ECSField("tls.cipher", .keyword, [.connection], "the cipher suite"),
       ECSField("tls.next_protocol", .keyword, [.connection], "the protocol selected by ALPN"),
       ECSField("tls.established", .boolean, [.connection], "whether data was transferred"),
