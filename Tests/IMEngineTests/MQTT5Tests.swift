@@ -56,6 +56,19 @@ import Testing
     run.expectLedgerAddsUp()
   }
 
+  /// Control characters in a topic are against no rule: the message has its number, and is answered, in both versions.
+  @Test(arguments: ["a/b", "a\u{1}b", "\u{1b}[31m", "a\u{7f}"], [true, false])
+  func controlCharactersInTopics(_ topic: String, _ isNew: Bool) {
+    let run = run([
+      ("C", isNew ? M.connect(clientID: "p") : M3.connect(clientID: "p")), ("S", isNew ? M.connack() : M3.connack()),
+      ("C", isNew ? M.publish(topic, [1], qos: 1, packetID: 7) : M3.publish(topic, [1], qos: 1, packetID: 7)),
+      ("S", M3.puback(7)), ("C", M3.pingreq), ("S", M3.pingresp),
+    ])
+    #expect(run.frames.first { $0.type == 3 }?.sequence == 7)
+    #expect(run.heard.finished.allSatisfy { $0.fate == .acked } && run.heard.finished.count == 3)
+    run.expectLedgerAddsUp()
+  }
+
   /// Reasons from 0x80 on refuse; there may be none, and several.
   @Test(
     arguments: [

@@ -127,6 +127,8 @@ extension UnsafePointer<Plan> {
     frame.pointee.secondListEnd = 0
     // What a step has put aside for others to look at.
     var bits: UInt64 = 0
+    // Whether all texts are plausible. In a stream that is in step a frame is one also without that, and has its number.
+    var isPlausible = true
     // Where the header has no number, that of the frame before may still stand there.
     if !pointee.sequence.isPresent { frame.pointee.flags.remove(.sequence) }
     var i = Int(frame.pointee.kind.pointee.firstStep)
@@ -177,8 +179,11 @@ extension UnsafePointer<Plan> {
         let length = Int(truncatingIfNeeded: bytes.u64(position) >> UInt64(64 - count * 8))
         position += count
         guard end - position >= length, UInt64(length) >= step.a else { return false }
-        if !isPlausibleText(bytes, position, length) { return false }
-        note(step.register, position, length, frame)
+        if isPlausibleText(bytes, position, length) {
+          note(step.register, position, length, frame)
+        } else {
+          isPlausible = false
+        }
         position += length
       case .string:
         let length = textCount(bytes, position, min(count, end - position))
@@ -194,16 +199,16 @@ extension UnsafePointer<Plan> {
       case .end:
         if position == end {
           frame.pointee.listOffset = position - body
-          return true
+          return isPlausible
         }
       case .status:
         put(pointee.status.read(bytes, frame.pointee.start), .status, frame)
       case .tlv:
         frame.pointee.listOffset = position - body
-        return true
+        return isPlausible
       }
     }
-    return true
+    return isPlausible
   }
 
   /// A number that is not written as a big-endian one.
