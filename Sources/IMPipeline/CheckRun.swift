@@ -19,7 +19,7 @@ package func runCheck(
     let alerts = try Alerts(
       RunContext(run: run, choices: choices, identity: context.run, output: output, desk: desk))
   else {
-    throw UsageError(message: "give a file of rules with --rules")
+    throw UsageError(message: "give a rules file with --rules")
   }
   var lines = JSONLines()
   var text = AlertTextWriter(style: style)

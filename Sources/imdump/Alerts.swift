@@ -32,7 +32,7 @@ struct Check: Subcommand {
   }
 
   func perform() throws(UsageError) -> ExitStatus {
-    guard alerts.rules != nil else { throw UsageError(message: "give a file of rules with --rules") }
+    guard alerts.rules != nil else { throw UsageError(message: "give a rules file with --rules") }
     return try runCheck(
       input: source.files(), decode: decode, report: speech.report, alerts: alerts,
       format: isJSON ? .json : OutputFormat(rawValue: format.rawValue) ?? .text,
@@ -46,7 +46,7 @@ enum Rules: CommandGroup {
   static var members: [Member] { [.command(Check.self)] }
 
   struct Check: Subcommand {
-    static var about: About { About("check", "Check a file of rules; errors name line and column.") }
+    static var about: About { About("check", "Check a rules file; errors name line and column.") }
 
     var profiles: [String] = []
     var file = ""
@@ -70,23 +70,24 @@ extension AlertOptions: OptionGroup {
   /// The rows that commands with alerts have in common.
   package static var table: [Option<Self>] {
     [
-      .value("--rules <file>", \.rules, "Raise alerts by these rules; see imdump-rules(5)."),
+      .value("--rules <file>", \.rules, "Evaluate these alert rules; see imdump-rules(5)."),
       .value(
-        "--evidence <folder>", \.evidence, "Write the packets behind each alert to a capture in this folder."),
+        "--evidence <folder>", \.evidence, "Write the packets that led to each alert to a capture in this folder."),
       .custom(
         "--evidence-max <size>",
-        "Delete the oldest evidence beyond this size of its folder, such as 500M; 1G by default."
+        "Delete the oldest evidence when its folder exceeds this size, such as 500M; 1G by default."
       ) { options, word throws(ValueError) in options.evidenceLimit = Int64(clamping: try fileSize(word)) },
       .custom(
         "--hook <command>",
-        "Run this program for each alert, with JSON on its standard input; arguments are split at blanks."
+        "Run this program for each alert, with JSON on its standard input; arguments are split on spaces."
       ) { options, word in options.hook = word.split(separator: " ").map(String.init) },
       .list("--webhook <url>", \.webhooks, "POST each alert as JSON to this URL. Repeatable."),
       .list("--alertmanager <url>", \.alertmanagers, "Send alerts to this Alertmanager. Repeatable."),
       .value(
-        "--alert-spool <folder>", \.spool, "Keep alerts that cannot be delivered in this folder until they can be."),
+        "--alert-spool <folder>", \.spool, "Queue alerts that cannot be delivered in this folder, and retry them."),
       .custom(
-        "--alert-spool-max <size>", "Delete the oldest beyond this size of the spool, such as 100M; 16M by default."
+        "--alert-spool-max <size>",
+        "Delete the oldest alerts when the spool exceeds this size, such as 100M; 16M by default."
       ) { options, word throws(ValueError) in options.spoolLimit = Int64(clamping: try fileSize(word)) },
     ]
   }
@@ -94,5 +95,5 @@ extension AlertOptions: OptionGroup {
 
 extension AlertOptions {
   /// The help of `--state`, of the commands that evaluate rules over packets: an endpoint has none.
-  static let stateHelp = "Keep the state of the rules in this file, and go on from it in the next run."
+  static let stateHelp = "Keep the state of the rules in this file, and continue from it in the next run."
 }

@@ -6,16 +6,15 @@ import IMPipeline
 struct Browse: Subcommand {
   static var about: About {
     About(
-      "browse", "Look through sessions and messages on the terminal.",
+      "browse", "Browse sessions and messages in the terminal.",
       usage: [
         "imdump browse <store> [<options>]",
         "imdump browse <file> ... [<options>] [<expression> ...]",
         "imdump browse -i <interface> [<options>] [<expression> ...]",
       ],
       discussion: """
-        Shows a store that imdump index has written, or captures, which are decoded into a store of their own while their first \
-        messages are on the screen already; it is removed at the end. With -i, messages are shown as they are captured. ? shows \
-        the keys.
+        Shows a store written by imdump index, or captures. Captures are decoded into a temporary store in the background; their \
+        first messages are shown at once. With -i, messages are shown as they are captured. Press ? for the keys.
         """)
   }
 
@@ -26,20 +25,20 @@ struct Browse: Subcommand {
 
   static var table: [Option<Self>] {
     [
-      .flag("--payload", \.options.keepsPayload, "Also show what users write; of a store, what it was made with."),
-      .flag("--no-mouse", \.options.hasMouse, is: false, "Leave the mouse to the terminal."),
+      .flag("--payload", \.options.keepsPayload, "Show message text (of a store: if it was indexed with --payload)."),
+      .flag("--no-mouse", \.options.hasMouse, is: false, "Do not capture the mouse."),
       .value(
         "-w <file>", \.source.input.writePath,
         "With -i, also write the packets to this file, so that their bytes can be shown and saved."),
       .value(
         "--names <file>", \.options.namesPath,
-        "Show names beside sessions, from lines of 'id,name' or of a hosts file."),
-      .flag("-N", \.options.resolvesNames, "Look up the names of clients' addresses, which asks the DNS."),
-      .flag("-n", \.options.isNumeric, "Do not look up names, whatever -N says; the default."),
+        "Show names next to sessions, from a file of 'id,name' lines or a hosts file."),
+      .flag("-N", \.options.resolvesNames, "Look up the names of clients' addresses in the DNS."),
+      .flag("-n", \.options.isNumeric, "Do not look up names, even with -N; the default."),
       .value("--store <file>", \.options.storePath, "With -i, write messages to this store, and keep it."),
       .value(
         "--graph <style>", \.options.graph,
-        "Draw figures over time in braille, block or ascii; what the terminal shows, by default."),
+        "Draw metrics over time in braille, block or ascii; by default, what the terminal can show."),
       .group(\.source), .group(\.decode), .group(\.speech),
       .list(
         "<file> ...", \.source.source.operands,

@@ -51,19 +51,21 @@ struct Capture: Subcommand {
       .flag("-D", \.listsInterfaces, "List the interfaces and exit."),
       .flag("--print", \.printsLines, "Print lines even with -w, --log-dir, --store or -q."),
       .flag("-U", \.source.input.isUnbuffered, "Flush the -w file after every packet."),
-      .custom("-l", "Flush after every line; live output always does.") { _, _ in },
+      .custom("-l", "Flush after every line, as live output always does.") { _, _ in },
       .custom("-n", "Do not resolve names; imdump never does.") { _, _ in },
       .tally("-v", \.style.verbosity, "Show more: named fields and TLVs; -vv also packet numbers and stream offsets."),
       .group(\.style),
       .flag("-A", \.style.showsText, "Show the text of messages, or their bodies; with -v, the values of TLVs."),
       .flag("-x, -X", \.style.showsHex, "Show frames in hex and ASCII, headers included."),
-      .flag("--no-fields", \.leavesFieldsOut, "Leave named fields out: JSON is several times as fast without."),
+      .flag("--no-fields", \.leavesFieldsOut, "Leave out named fields, which makes JSON several times faster."),
       .value("--format <format>", \.format, "Output format."),
       .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
       .flag(
-        "--verdict", \.asksVerdict, "End with the verdict of 'imdump why', as on a terminal, instead of the counts."),
+        "--verdict", \.asksVerdict,
+        "Print the verdict of 'imdump why' at the end instead of the counts, as on a terminal."),
       .flag(
-        "--summary", \.asksSummary, "End with the counts of packets, connections and messages, on a terminal, too."),
+        "--summary", \.asksSummary,
+        "Print the counts of packets, connections and messages at the end, even on a terminal."),
       .group(\.documents), .group(\.alerts),
       .value("--state <file>", \.alerts.state, AlertOptions.stateHelp, completing: .files), .group(\.metrics),
       .group(\.page),
@@ -76,12 +78,12 @@ struct Capture: Subcommand {
         "Remove the oldest messages once the --store file has this many MB; suffix k, M or G for KiB, MiB or GiB. 4G by default."
       ) { options, word throws(ValueError) in
         let size = try fileSize(word)
-        guard size >= StoreChoices.leastMaximum else { throw ValueError("a store needs 1M at least") }
+        guard size >= StoreChoices.leastMaximum else { throw ValueError("expected a size of 1M or more") }
         options.store.maximumBytes = size
       },
       .value(
         "-Y <filter>", \.filter,
-        "Print only frames, and write documents only of messages, that match this filter; see imdump-filter(7).",
+        "Print frames, and write message documents, only if they match this filter; see imdump-filter(7).",
         completing: .words(frameFieldNames)),
       .list(
         "<expression> ...", \.expression, "A capture filter in libpcap syntax; see pcap-filter(7)."),
@@ -102,7 +104,7 @@ struct Capture: Subcommand {
     if listsInterfaces { return listDevices() }
     let input = try input()
     guard !decode.writesSecrets || input.writePath != nil else {
-      throw UsageError(message: "--write-secrets is about the file of -w, and there is none")
+      throw UsageError(message: "--write-secrets needs -w")
     }
     var choices = RunChoices(
       alerts: alerts, documents: try documents.options(format ?? .text, isLive: input.interface != nil),
@@ -113,7 +115,7 @@ struct Capture: Subcommand {
       || input.writePath == nil && documents.folder == nil && documents.receiver == nil && store.path.isEmpty
         && !speech.report.isQuiet
     guard !store.path.isEmpty || store.maximumBytes == nil else {
-      throw UsageError(message: "--store-max is about the file of --store, and there is none")
+      throw UsageError(message: "--store-max needs --store")
     }
     if !store.path.isEmpty {
       choices.store = store
@@ -122,14 +124,14 @@ struct Capture: Subcommand {
     }
     if page != PageOptions() {
       guard page.listen != nil else {
-        throw UsageError(message: "--window is about the page of --listen, and there is none")
+        throw UsageError(message: "--window needs --listen")
       }
       choices.page = page
     }
     choices.verdict = try verdict(input, choices)
     choices.documents?.filter = filter
     if filter != nil, input.writePath != nil, !speech.report.isQuiet {
-      logError("-w writes every packet, whatever -Y chooses; imdump export writes those of chosen messages")
+      logError("-w writes every packet, even with -Y; imdump export writes only those of matching messages")
     }
     let format = format ?? .text
     guard format == .ecs || format == .otlp else {
@@ -138,7 +140,7 @@ struct Capture: Subcommand {
         filter: filter, choices: choices)
     }
     guard input.writePath != "-" || documents.folder != nil else {
-      throw UsageError(message: "-w - and --format \(format.rawValue) both want standard output")
+      throw UsageError(message: "-w - and --format \(format.rawValue) both write to standard output")
     }
     return try runDocuments(input: input, decode: decode, report: speech.report, choices: choices)
   }
@@ -185,10 +187,10 @@ struct Capture: Subcommand {
   private func check(_ rotation: RotationOptions, of path: String?) throws(UsageError) {
     guard rotation != RotationOptions() else { return }
     guard let path, path != "-" else {
-      throw UsageError(message: "-C, -G and -W are about the files of -w, and there is none")
+      throw UsageError(message: "-C, -G and -W need -w")
     }
     guard rotation.byteCount != nil || rotation.seconds != nil else {
-      throw UsageError(message: "-W counts the files that -C or -G make; give one of them")
+      throw UsageError(message: "-W needs -C or -G")
     }
   }
 }

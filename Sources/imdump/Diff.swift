@@ -9,9 +9,9 @@ struct Diff: Subcommand {
       "diff", "Compare two captures: success, loss, round trips, and which differences are significant.",
       usage: ["imdump diff <old> <new> [<options>] [<expression> ...]"],
       discussion: """
-        Conditions: NAME, a comparison (> >= < <=) and a limit: of the new value (success<99%, rtt_p95>200ms), or with a sign, \
-        of the change (rtt_p99>+10%, loss>+0.5pp). Round trips are of messages of one direction: rtt_p99[c2s] of the client's, \
-        rtt_p99[s2c] of the server's, rtt_p99 of either. Exit status: 2 if a condition holds, else 0.
+        A condition is a name, a comparison (> >= < <=) and a limit. Without a sign, the limit is for the new value (success<99%, \
+        rtt_p95>200ms); with a sign, for the change (rtt_p99>+10%, loss>+0.5pp). Round trips are per direction: rtt_p99[c2s] is of \
+        client messages, rtt_p99[s2c] of server messages, rtt_p99 of either. Exit status: 2 if a condition is met, else 0.
         """)
   }
 
@@ -24,11 +24,11 @@ struct Diff: Subcommand {
 
   static var table: [Option<Self>] {
     [
-      .list("--fail-on <condition>", \.conditions, "Exit with status 2 if this holds. Repeatable."),
+      .list("--fail-on <condition>", \.conditions, "Exit with status 2 if this condition is met. Repeatable."),
       .group(\.form), .group(\.source), .group(\.decode), .group(\.speech),
       .list(
         "<old> <new> ...", \.operands,
-        "The capture to compare with, the one to compare, and a capture filter for both.",
+        "The old capture, the new one, and an optional capture filter for both.",
         completing: .files),
     ]
   }
@@ -41,7 +41,7 @@ struct Diff: Subcommand {
     let named = operands.prefix(max(0, 2 - files.count))
     files += named
     guard files.count == 2 else {
-      throw UsageError(message: "diff compares two captures: an old one and a new one, in this order")
+      throw UsageError(message: "expected two captures: the old one, then the new one")
     }
     return try runDiff(
       old: files[0], new: files[1], input: source.filtered(by: Array(operands.dropFirst(named.count))), decode: decode,

@@ -5,11 +5,11 @@ import IMPipeline
 struct Doctor: Subcommand {
   static var about: About {
     About(
-      "doctor", "Check what imdump needs on this machine, and say what to do about what is missing.",
+      "doctor", "Check this machine for what imdump needs, and suggest fixes.",
       usage: ["imdump doctor [-i <interface>] [-B <KiB>] [--json]"],
       discussion: """
-        Opens the interface as a capture would, and closes it; checks the sandbox, owners of connections, memory, the locale, \
-        and, in a terminal, how wide it shows characters. Exit status: that of a capture that fails to start, else 0.
+        Opens the interface as a capture would, then closes it. Checks the sandbox, owners of connections, memory, the locale \
+        and, in a terminal, the width of characters. Exits with the status a failing capture would have, or 0.
         """)
   }
 

@@ -33,14 +33,14 @@ struct DocumentChoices: OptionGroup {
         completing: .words(protocolFieldNames)),
       .value(
         "--connection-interval <which>", \.documents.connectionIntervals,
-        "Which connections get a document every 60 s while they live: active, where messages or problems came; all; off."
+        "Which connections get a document every 60 s while they are open: active (those with new messages or problems), all or off."
       ),
       .flag("--log-lean", \.documents.isLean, "Write shorter message documents."),
       .value(
         "--sensor <name>", \.documents.sensor, "The sensor's name in documents; the host name by default."),
       .value(
         "--networks <file>", \.documents.networks,
-        "Name clients' networks in documents by this table: prefix,name,AS number,AS organization."),
+        "Name clients' networks in documents from this table: prefix,name,AS number,AS organization."),
       .value(
         "--log-dir <folder>", \.folder,
         "Write documents to this folder, one file per dataset, in addition to what --format prints."),
@@ -49,14 +49,14 @@ struct DocumentChoices: OptionGroup {
         "What --log-dir files hold: ecs documents by dataset, or otlp (OpenTelemetry's JSON) by signal."),
       .custom(
         "--otlp-signals <list>",
-        "Which telemetry is written, separated by commas: metrics, logs, traces. All by default, with --otlp metrics."
+        "Telemetry to write, separated by commas: metrics, logs, traces. All by default; only metrics with --otlp."
       ) { options, word throws(ValueError) in options.signals = try signalList(word) },
       .value(
         "--otlp-spans <which>", \.otlp.spans,
         "Which exchanges become spans: errors, sample=1/N or all; errors by default."),
       .value(
         "--otlp-temporality <kind>", \.otlp.temporality,
-        "What metric points count: delta, since the point before, or cumulative, since the run began; delta by default."
+        "Temporality of metric points: delta (since the previous point) or cumulative (since the run began); delta by default."
       ),
       .custom(
         "--log-size <size>",
@@ -64,13 +64,13 @@ struct DocumentChoices: OptionGroup {
       ) { options, word throws(ValueError) in options.limits.byteCount = try fileSize(word) },
       .value(
         "--log-minutes <minutes>", \.limits.minutes, in: 1...525_600,
-        "Start new --log-dir files every so many minutes of the clock."),
+        "Start new --log-dir files every this many minutes, aligned to the clock."),
       .value(
         "--log-files <count>", \.limits.fileCount, in: 1...1_000_000,
         "Keep at most this many --log-dir files of each dataset."),
       .custom(
         "--log-total <size>",
-        "Keep all --log-dir files of this run below this many MB together, suffixes as above: files that imdump ship has sent go first, then the oldest."
+        "Keep all --log-dir files of this run below this many MB in total, suffixes as above. Files that imdump ship has sent are deleted first, then the oldest."
       ) { options, word throws(ValueError) in options.limits.totalByteCount = try fileSize(word) },
       .custom(
         "--ship <url>",
@@ -82,7 +82,7 @@ struct DocumentChoices: OptionGroup {
       ),
       .value(
         "--otlp-queue <folder>", \.queue,
-        "Keep what waits for --otlp in this folder, 1 GiB at most (--log-total); by default one of this user."),
+        "Queue telemetry for --otlp in this folder, at most 1 GiB (--log-total); by default, a folder of this user."),
       .value("--otlp-headers <file>", \.headers, "Send the headers in this file with --otlp, one per line."),
     ]
   }
@@ -93,15 +93,15 @@ struct DocumentChoices: OptionGroup {
   {
     guard isLive else {
       throw UsageError(
-        message: "--otlp sends telemetry of a live capture: give -i, or --log-format otlp and imdump ship")
+        message: "--otlp needs -i; for files, use --log-format otlp and imdump ship")
     }
     guard self.folder == nil, shipping == nil, fileFormat == nil, format != .ecs, format != .otlp else {
       throw UsageError(
         message:
-          "--otlp is not for a run with --format ecs or otlp, --log-dir or --ship: a run writes one form, to one place")
+          "--otlp cannot be combined with --format ecs or otlp, --log-dir or --ship")
     }
     guard let folder = queue ?? TelemetryQueue.folder() else {
-      throw UsageError(message: "--otlp: no folder for what waits; name one with --otlp-queue")
+      throw UsageError(message: "--otlp: no folder for the queue; name one with --otlp-queue")
     }
     var choices = self
     (choices.receiver, choices.queue, choices.headers) = (nil, nil, nil)
@@ -135,42 +135,43 @@ struct DocumentChoices: OptionGroup {
   func options(_ format: OutputFormat, isLive: Bool) throws(UsageError) -> DocumentOptions? {
     if let receiver { return try queued(for: receiver, format, isLive).options(format, isLive: isLive) }
     guard queue == nil, headers == nil else {
-      throw UsageError(message: "--otlp-queue and --otlp-headers are about --otlp <url>")
+      throw UsageError(message: "--otlp-queue and --otlp-headers need --otlp")
     }
     guard shipping == nil || folder != nil && isLive else {
       throw UsageError(
-        message: "--ship sends the files of --log-dir of a live capture: give -i and --log-dir, or use imdump ship")
+        message: "--ship needs -i and --log-dir; for existing files, use imdump ship")
     }
     guard folder != nil || files == nil else {
       throw UsageError(
         message:
-          "--log-size, --log-minutes, --log-files and --log-total are about the files of --log-dir, and there is none")
+          "--log-size, --log-minutes, --log-files and --log-total need --log-dir")
     }
     guard folder != nil || fileFormat == nil else {
-      throw UsageError(message: "--log-format is about the files of --log-dir, and there is none")
+      throw UsageError(message: "--log-format needs --log-dir")
     }
     guard
       folder == nil || fileFormat == nil || format != .ecs && format != .otlp || fileFormat?.rawValue == format.rawValue
     else {
       throw UsageError(
-        message: "--format \(format.rawValue) and --log-format \(fileFormat?.rawValue ?? "") write two forms; give one")
+        message:
+          "--format \(format.rawValue) and --log-format \(fileFormat?.rawValue ?? "") are different formats; give one")
     }
     let isOTLP = format == .otlp || fileFormat == .otlp
     guard isOTLP || telemetry == nil && signals == nil else {
       throw UsageError(
         message:
-          "--otlp-signals, --otlp-spans and --otlp-temporality are about --otlp, --format otlp or --log-format otlp")
+          "--otlp-signals, --otlp-spans and --otlp-temporality need --otlp, --format otlp or --log-format otlp")
     }
     var options = documents
     if isOTLP {
       guard options.fields.isEmpty else {
-        throw UsageError(message: "--log-field is about documents: OpenTelemetry's records have no named fields")
+        throw UsageError(message: "--log-field is for ECS documents: OpenTelemetry records have no named fields")
       }
       options.otlp = otlp(signals ?? Set(OTLPSignal.allCases))
     }
     if let folder {
       guard limits.totalByteCount.map({ $0 >= limits.byteCount }) ?? true else {
-        throw UsageError(message: "--log-total is the size of all files together: at least that of one, --log-size")
+        throw UsageError(message: "--log-total must be at least --log-size")
       }
       options.log = limits
       options.log?.folder = folder
@@ -207,7 +208,7 @@ private func signalList(_ word: String) throws(ValueError) -> Set<OTLPSignal> {
   var signals: Set<OTLPSignal> = []
   for name in word.split(separator: ",", omittingEmptySubsequences: false) {
     guard let signal = OTLPSignal.allCases.first(where: { $0.name == name }) else {
-      throw ValueError("a list of metrics, logs and traces is needed")
+      throw ValueError("expected a list of metrics, logs and traces")
     }
     signals.insert(signal)
   }
@@ -227,5 +228,5 @@ func fileSize(_ word: String) throws(ValueError) -> UInt64 {
     let (product, isTooLarge) = number.multipliedReportingOverflow(by: unit.scale)
     if !isTooLarge { return product }
   }
-  throw ValueError("expected a number of MB, or one of KiB, MiB or GiB followed by k, M or G")
+  throw ValueError("expected a number of MB, or a number with suffix k, M or G for KiB, MiB or GiB")
 }

@@ -8,8 +8,8 @@ struct Export: Subcommand {
       "export", "Copy the packets of chosen messages and connections to a capture.",
       usage: ["imdump export <file> ... -w <file> [<options>] [<expression> ...]"],
       discussion: """
-        The copy has all packets of each chosen connection, and of the other connections of its session, from the handshake \
-        on, so that it decodes to the same messages. imdump decodes it again to verify that.
+        Copies all packets of each chosen connection, and of the other connections of its session, from the handshake on, so \
+        that the copy decodes to the same messages. imdump decodes the copy again to verify that.
         """)
   }
 
@@ -38,12 +38,12 @@ struct Export: Subcommand {
       .list("--session <name>", \.options.sessions, "Messages of this session. Repeatable."),
       .list(
         "--conn <number>", \.options.connections,
-        "The connection with this number, which lines show after '#'. Repeatable."),
+        "The connection with this number, shown after '#' in the output. Repeatable."),
       .value("--from <time>", \.options.from, "Only packets from this time on, plus the opening of each connection."),
       .value("--to <time>", \.options.to, "Only packets up to this time, plus the opening of each connection."),
       .flag(
         "--redact", \.options.redacts,
-        "Replace names, addresses and what users say with stand-ins of the same length and shape."),
+        "Replace names, addresses and message text with dummies of the same length and format."),
       .group(\.source), .group(\.decode), .group(\.speech),
       .list("<file> ...", \.source.operands, captureFiles),
     ]

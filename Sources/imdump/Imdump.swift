@@ -7,7 +7,7 @@ import IMPipeline
 enum Imdump: CommandGroup {
   static var about: About {
     About(
-      "imdump", "Capture and decode messages of IM-style TCP protocols, and report what became of each.",
+      "imdump", "Capture and decode messages of IM-style TCP protocols, and report what happened to each.",
       usage: [
         "imdump [-i <interface> | <file> ...] [<options>] [<expression> ...]",
         "imdump <subcommand> <file> ... [<options>]",
@@ -15,20 +15,20 @@ enum Imdump: CommandGroup {
       discussion: """
         Examples:
           imdump -i eth0                       every message on eth0, live
-          imdump phone.pcap -v                 what a phone's capture holds
+          imdump phone.pcap -v                 the messages in a phone's capture
           imdump why phone.pcap                what was lost, and whose fault it is
           imdump messages phone.pcap --lost    the messages that were lost
-          imdump transcript phone.pcap         what was said, and what became of it
+          imdump transcript phone.pcap         the conversation, and the fate of each message
           imdump stats phone.pcap --json       counts, for scripts
           imdump browse phone.pcap             sessions and messages on the terminal
-          imdump report phone.pcap -o p.html   a page to send around
+          imdump report phone.pcap -o p.html   a page to share
           imdump streams phone.pcap            the TCP streams: retransmissions, gaps
-          imdump -i any tcp port 9000          only what a capture filter lets through
+          imdump -i any tcp port 9000          only packets that match a capture filter
           imdump -i any --format ecs           documents for Elasticsearch
           imdump check phone.pcap --rules im.yml   status 2 when an alert fires
 
-        A first word that is the name of a subcommand is that subcommand; write 'host stats' to filter for a host of \
-        that name. The manual: imdump(1).
+        If the first word is the name of a subcommand, it is taken as that; write 'host stats' to filter for a host of \
+        that name. Manual: imdump(1).
         """,
       version: "imdump \(imdumpVersion)")
   }

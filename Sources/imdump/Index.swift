@@ -5,15 +5,15 @@ import IMPipeline
 struct Index: Subcommand {
   static var about: About {
     About(
-      "index", "Write messages, sessions, problems and figures over time to a SQLite database.",
+      "index", "Write messages, sessions, problems and metrics over time to a SQLite database.",
       usage: [
         "imdump index <file> ... -o <store> [<options>] [<expression> ...]",
         "imdump index <file> ... --append <store> [<options>] [<expression> ...]",
       ],
       discussion: """
-        The store has every message with its fate, and sums by session, connection, second, ten seconds and minute. It holds no \
-        packets, and of what users write only what --payload asks for. imdump query reads it, and so does everything that \
-        reads SQLite; docs/store.md has its tables.
+        The store has every message with its fate, and totals per session, connection, second, ten seconds and minute. It has \
+        no packets, and message text only with --payload. Read it with imdump query or any SQLite client; docs/store.md describes \
+        the tables.
         """)
   }
 
@@ -28,9 +28,9 @@ struct Index: Subcommand {
         "-o <store>", \.store.path,
         "The store to write. A store of that name is replaced; any other file is left alone."),
       .custom(
-        "--append <store>", "Add the captures to this store, which imdump index has written to its end."
+        "--append <store>", "Add the captures to this store, which an earlier imdump index has completed."
       ) { options, word in options.store.addsTo = word },
-      .flag("--payload", \.store.keepsPayload, "Also keep what users write, to be searched."),
+      .flag("--payload", \.store.keepsPayload, "Also store message text, so that it can be searched."),
       .group(\.source), .group(\.decode), .group(\.speech),
       .list("<file> ...", \.source.operands, captureFiles),
     ]

@@ -5,11 +5,11 @@ import IMPipeline
 struct Ladder: Subcommand {
   static var about: About {
     About(
-      "ladder", "Draw a connection: who sent what, what answered it, and what did not come.",
+      "ladder", "Draw a connection as a sequence diagram.",
       usage: ["imdump ladder <file> ... --conn <number> [<options>] [<expression> ...]"],
       discussion: """
-        Marks: R1 the first copy that was sent again, D a copy or an answer behind the first answer, ? an answer to nothing that was \
-        seen, ! a problem. Times are seconds since the connection began.
+        Marks: R1 the first retry, D a copy or an answer after the first answer, ? an answer to a message not in the capture, ! a \
+        problem. Times are seconds since the connection began.
         """)
   }
 
@@ -22,7 +22,7 @@ struct Ladder: Subcommand {
     [
       .value(
         "--conn <number>", \.options.connection,
-        "The connection with this number, which lines show after '#'; not needed where there is only one."),
+        "The connection with this number, shown after '#' in the output; not needed if there is only one."),
       .value("--format <format>", \.options.format, "Output format."),
       .value(
         "-Y <filter>", \.options.filter, "Only messages that match this filter; see imdump-filter(7).",

@@ -14,10 +14,10 @@ struct LiveSource: OptionGroup {
       .flag("-p", \.input.isPromiscuous, is: false, "Do not put the interface into promiscuous mode."),
       .flag(
         "--wait-interface", \.input.waitsForInterface,
-        "Wait for the interface to appear, also when it disappears later."),
+        "Wait for the interface to appear, and again whenever it disappears."),
       .value(
         "-Z <user>", \.input.confinement.user,
-        "Started by root, switch to this user once everything is open. Live captures default to tcpdump, or nobody."),
+        "If started as root, switch to this user once everything is open. Live captures default to tcpdump, or nobody."),
     ]
   }
 

@@ -14,12 +14,12 @@ extension MetricsOptions: OptionGroup {
       ),
       .list(
         "--allow-host <name>", \.hosts,
-        "A name by which a server on a loopback address may be called, as behind a proxy; may be repeated."),
+        "Accept this host name in requests to a loopback address, as behind a proxy. Repeatable."),
       .value(
         "--metrics-interval <seconds>", \.interval, "Seconds between writes of --metrics-file."),
       .value(
         "--metrics-endpoints <count>", \.maximumEndpoints,
-        "How many servers get labels of their own; the rest are 'other'."),
+        "Maximum number of servers with labels of their own; the rest are 'other'."),
     ]
   }
 }

@@ -31,7 +31,7 @@ struct SourceOptions: OptionGroup {
     var input = input
     var filter = expression.joined(separator: " ")
     if let filterFile {
-      guard filter.isEmpty else { throw UsageError(message: "give the filter with -F or in words, not both") }
+      guard filter.isEmpty else { throw UsageError(message: "give the filter with -F or as arguments, not both") }
       filter = try Self.readFilter(filterFile)
     }
     input.captureFilter = filter.isEmpty ? nil : filter
@@ -124,7 +124,7 @@ extension DecodeOptions: OptionGroup {
         "--port <port>", \.ports, "Expect the protocols on this port, in addition to the profiles' own. Repeatable."),
       .flag("-K, --no-checksum", \.verifiesChecksums, is: false, "Do not verify TCP and IP checksums."),
       .custom(
-        "--mem <size>", "Memory limit for connections and what they hold, such as 512M or 2G; 256M by default."
+        "--mem <size>", "Memory limit for connections and their data, such as 512M or 2G; 256M by default."
       ) { options, word throws(ValueError) in options.memory = try memory(word) },
       .custom(
         "--limit <name=value>", "Set another limit, such as stream=4M; see LIMITS in imdump(1)."
@@ -168,7 +168,7 @@ struct SpeechOptions: OptionGroup {
     [
       .flag(
         "-q", \.report.isQuiet,
-        "Print no summary, notes or progress, and no lines of frames without --print or --format."),
+        "Do not print the summary, notes or progress, and print frames only with --print or --format."),
       .value("--progress <when>", \.report.progress, "Show progress on long files."),
       .value("--color <when>", \.color, "When to use colors."),
       .flag("--utc", \.report.isUTC, "Show times in UTC instead of local time, and read times without a zone as UTC."),

@@ -49,7 +49,7 @@ enum Profile: CommandGroup {
       let isName =
         (1...32).contains(name.utf8.count)
         && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 45 || $0 == 95 }
-      guard isName else { throw ValueError("--name is 1 to 32 of a-z, 0-9, - and _") }
+      guard isName else { throw ValueError("--name: expected 1 to 32 characters of a-z, 0-9, - and _") }
     }
 
     func perform() throws(UsageError) -> ExitStatus {
@@ -78,7 +78,7 @@ enum Profile: CommandGroup {
       [
         .value("<profile>", \.profile, profileOperand, completing: .wordsAndFiles(builtInProfiles)),
         .flag(
-          "-v", \.walks, "All problems, and a walk through the frame of each and the first frame of each type."),
+          "-v", \.walks, "Show all problems, and step through the frame of each and the first frame of each type."),
         .group(\.source),
         .list("<file> ...", \.source.input.files, "Capture files; '-' is standard input."),
       ]
@@ -103,7 +103,7 @@ enum Profile: CommandGroup {
     static var table: [Option<Self>] {
       [
         .value("<profile>", \.profile, profileOperand, completing: .wordsAndFiles(builtInProfiles)),
-        .flag("--wireshark", \.isDissector, "A dissector in Lua, for tshark -X lua_script: too."),
+        .flag("--wireshark", \.isDissector, "A dissector in Lua, also for tshark -X lua_script:."),
         .flag("--markdown", \.isPage, "A page in Markdown."),
         .value("-o, --output <file>", \.output, "Write to a file."),
       ]

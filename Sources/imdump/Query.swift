@@ -8,8 +8,8 @@ struct Query: Subcommand {
       "query", "Query a store written by imdump index, in SQL.",
       usage: ["imdump query <store> <sql> ... [<options>]", "imdump query <store> --search <text> [<options>]"],
       discussion: """
-        The store is read, never changed. The views messages and problems use the names of imdump messages --json; docs/store.md \
-        has all tables, and .schema in sqlite3 shows them.
+        The store is only read, never changed. The views messages and problems use the names of imdump messages --json; \
+        docs/store.md describes all tables, and .schema in sqlite3 lists them.
 
         Examples:
           imdump query chat.db "select type, fate, count(*) from messages group by 1, 2"
@@ -32,7 +32,7 @@ struct Query: Subcommand {
         "--search <text>", \.search, "Messages whose text contains all these words; two Chinese characters are enough."),
       .value("--timeout <seconds>", \.seconds, in: 0...86_400, "End a statement that takes longer; 0 for no limit."),
       .value("<store>", \.store, "The store.", completing: .files),
-      .list("<sql> ...", \.words, "One SQL statement; several words are one."),
+      .list("<sql> ...", \.words, "One SQL statement; several arguments are joined."),
     ]
   }
 

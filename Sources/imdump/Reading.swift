@@ -43,7 +43,7 @@ struct Stats: Subcommand {
   func perform() throws(UsageError) -> ExitStatus {
     let input = try source.filesOrInterface()
     if let grouping {
-      guard per == nil else { throw UsageError(message: "--by and --per are two different tables") }
+      guard per == nil else { throw UsageError(message: "give --by or --per, not both") }
       try checkGrouping(grouping, input, form, "stats")
       return try runGroups(
         input: input, decode: decode, report: speech.report, isJSON: form.isJSON, time: .timeOfDay,
@@ -53,7 +53,7 @@ struct Stats: Subcommand {
     if form.format == .ecs {
       guard per == nil, filter == nil else {
         throw UsageError(
-          message: "--format ecs writes the figures of each minute, of all messages: it takes no --per and no -Y")
+          message: "--format ecs writes statistics per minute of all messages; it cannot be combined with --per or -Y")
       }
       return try runDocuments(of: [.summary, .capture], input: input, decode: decode, report: speech.report)
     }
@@ -67,7 +67,7 @@ struct Stats: Subcommand {
 struct Messages: Subcommand {
   static var about: About {
     About(
-      "messages", "What became of every message.",
+      "messages", "What happened to every message.",
       usage: [
         "imdump messages <file> ... [<options>] [<expression> ...]",
         "imdump messages -i <interface> [<options>] [<expression> ...]",
@@ -147,10 +147,10 @@ private func checkGrouping(
 ) throws(UsageError) {
   guard input.interface == nil || grouping == .owner else {
     throw UsageError(
-      message: "--by \(grouping.rawValue) is about files: imdump \(command) FILE --by \(grouping.rawValue)")
+      message: "--by \(grouping.rawValue) works on files only: imdump \(command) FILE --by \(grouping.rawValue)")
   }
   guard form.format != .ecs else {
-    throw UsageError(message: "--by has no documents: --format ecs writes one for each message")
+    throw UsageError(message: "--by cannot be combined with --format ecs, which writes one document per message")
   }
 }
 

@@ -7,15 +7,15 @@ package import IMReport
 struct Report: Subcommand {
   static var about: About {
     About(
-      "report", "Write a page of HTML: what was lost, where, since when, and who is hurt.",
+      "report", "Write an HTML page: what was lost, where, since when, and who is affected.",
       usage: [
         "imdump report <file> ... -o <page> [<options>] [<expression> ...]",
         "imdump report -i <interface> --listen <address:port> [<options>]",
       ],
       discussion: """
-        The page is one file that loads nothing. It has a verdict, charts of round trips, rates, losses, heartbeats and connections over \
-        time, ladders of the worst connections, and tables. Times are UTC. The same captures give the same bytes. With -i, --listen serves \
-        the page of the last hour, which refreshes itself; -o writes it when the capture ends.
+        The page is a single self-contained file. It has a verdict, charts of round trips, rates, losses, heartbeats and connections \
+        over time, ladders of the worst connections, and tables. The same captures and options always give the same bytes. With -i, \
+        --listen serves the page of the last hour, which refreshes itself; -o writes it when the capture ends.
         """)
   }
 
@@ -32,15 +32,15 @@ struct Report: Subcommand {
     [
       .value("-o <page>", \.path, "The page to write; '-' is standard output."),
       .value(
-        "--compare <old>", \.old, "Also put the figures of this capture beside those of the others.", completing: .files
+        "--compare <old>", \.old, "Compare the metrics with those of this older capture.", completing: .files
       ),
       .list(
         "--fail-on <condition>", \.conditions,
-        "Exit with status 2 if this holds, such as loss>1% or, with --compare, rtt_p99>+10%. Repeatable."),
+        "Exit with status 2 if this condition is met, such as loss>1% or, with --compare, rtt_p99>+10%. Repeatable."),
       .group(\.page),
       .value("--percentiles <list>", \.style.percentiles, "The percentiles of round trips to show, one to five."),
-      .flag("--json", \.style.embedsData, "Also put what the page shows into it as JSON."),
-      .flag("--stamp", \.style.isStamped, "Say when the page was made; the same captures then give other bytes."),
+      .flag("--json", \.style.embedsData, "Also embed the data of the page as JSON."),
+      .flag("--stamp", \.style.isStamped, "Add the creation time (output is then not reproducible)."),
       .group(\.source), .group(\.decode), .group(\.speech),
       .list("<file> ...", \.source.source.operands, captureFilesOrFilter),
     ]
@@ -56,7 +56,7 @@ struct Report: Subcommand {
     let input = try source.filesOrInterface()
     guard input.interface != nil else {
       guard page == PageOptions() else {
-        throw UsageError(message: "--listen and --window are about a live capture: give -i")
+        throw UsageError(message: "--listen and --window need -i")
       }
       return try runReport(
         input: input, decode: decode, report: speech.report, path: path ?? "", old: old, style: style,
@@ -65,7 +65,7 @@ struct Report: Subcommand {
     guard old == nil, conditions.isEmpty else {
       throw UsageError(
         message:
-          "--compare and --fail-on are about captures that are over: write one with imdump -i ... -w, and compare that")
+          "--compare and --fail-on work on files only: write one with imdump -i ... -w first")
     }
     return try runLiveReport(
       input: input, decode: decode, report: speech.report, path: path, page: page, style: style)
@@ -81,7 +81,7 @@ extension PageOptions: OptionGroup {
         "--listen <address:port>", \.listen,
         "With -i, serve the page of 'imdump report' at this address, such as 127.0.0.1:8080, and the metrics at /metrics."
       ),
-      .value("--window <time>", \.window, "How long a time that page covers, from 1m to 24h; 1h by default."),
+      .value("--window <time>", \.window, "Time span covered by the live page, from 1m to 24h; 1h by default."),
     ]
   }
 }

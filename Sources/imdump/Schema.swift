@@ -26,7 +26,7 @@ struct Schema: Subcommand {
       .value(
         "--templates <folder>", \.templates,
         "Write index and component templates to this folder."),
-      .value("--for <engine>", \.engine, "With --templates, the engine that they are for."),
+      .value("--for <engine>", \.engine, "With --templates, the target engine."),
       .flag("--tsds", \.tsds, "With --templates, use time series data streams for live captures."),
       .group(\.logged),
     ]
@@ -36,7 +36,7 @@ struct Schema: Subcommand {
     guard [fields, json, jsonSchema, templates != nil].count(where: { $0 }) < 2 else {
       throw UsageError(message: "give one of --fields, --json, --json-schema and --templates")
     }
-    guard !tsds || templates != nil else { throw UsageError(message: "--tsds is about --templates") }
+    guard !tsds || templates != nil else { throw UsageError(message: "--tsds needs --templates") }
     guard !tsds || engine == .elasticsearch else {
       throw UsageError(message: "OpenSearch has no time series data streams: leave --tsds out")
     }
@@ -59,7 +59,7 @@ struct Schema: Subcommand {
       [
         .group(\.logged),
         .value(
-          "<old>", \.old, "The output of 'imdump schema --json' of the older one.", completing: .files),
+          "<old>", \.old, "Output of 'imdump schema --json' of the older version.", completing: .files),
       ]
     }
 

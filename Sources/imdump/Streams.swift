@@ -15,9 +15,9 @@ struct Streams: Subcommand {
         "imdump streams <file> ... --write <folder> [<options>] [<expression> ...]",
       ],
       discussion: """
-        Retransmissions are TCP's, retries the application's. On a terminal the table has the columns that fit; a file or a pipe \
-        has all of them. With --ranges: the byte ranges of each stream, and TCP events by the rules of Wireshark's analysis. \
-        --json alone prints the objects of --ranges; with --sort, --top, --conn, -Y or -i, those of the list.
+        Retransmissions are TCP's, retries the application's. On a terminal the table has only the columns that fit. --ranges \
+        prints the byte ranges of each stream, and TCP events by the rules of Wireshark's TCP analysis. --json alone prints the \
+        objects of --ranges; with --sort, --top, --conn, -Y or -i, it prints those of the list.
         """)
   }
 
@@ -35,16 +35,16 @@ struct Streams: Subcommand {
         "Sort by this column: names and times ascending, counts and durations descending."),
       .value(
         "--top <count>", \.options.top, in: 1...1_000_000,
-        "Show only this many: the first of the order; without --sort, those with the most problems."),
+        "Show only the first this many; without --sort, those with the most problems."),
       .list(
         "--conn <number>", \.options.connections,
-        "Only the connection with this number, which lines show after '#'. Repeatable."),
+        "Only the connection with this number, shown after '#' in the output. Repeatable."),
       .value(
         "-Y <filter>", \.options.filter, "Only connections that match this filter; see imdump-filter(7).",
         completing: .words(connectionFieldNames)),
       .flag(
         "--ranges", \.showsRanges,
-        "Print byte ranges and gaps of each stream instead, which takes memory for all bytes of the capture."),
+        "Print byte ranges and gaps of each stream instead; needs memory for all bytes of the capture."),
       .value("--write <folder>", \.folder, "As --ranges, and write each direction's bytes to a file in this folder."),
       .value("--format <format>", \.options.form, "Output format."),
       .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
@@ -70,10 +70,12 @@ struct Streams: Subcommand {
     let collects = showsRanges || folder != nil || isWhole
     let name = folder == nil ? "--ranges" : "--write"
     if options.form == .ecs {
-      guard !collects else { throw UsageError(message: "\(name) goes with --format text or json") }
+      guard !collects else { throw UsageError(message: "\(name) needs --format text or json") }
       guard !isChosen else {
         throw UsageError(
-          message: "--format ecs writes the documents of all connections: it takes no --sort, --top, --conn or -Y")
+          message:
+            "--format ecs writes the documents of all connections; it cannot be combined with --sort, --top, --conn or -Y"
+        )
       }
       return try runDocuments(of: [.connection], input: input, decode: decode, report: speech.report)
     }
@@ -81,9 +83,9 @@ struct Streams: Subcommand {
       return try runConnections(input: input, decode: decode, report: speech.report, options: options)
     }
     guard input.interface == nil else { throw UsageError(message: "\(name) reads files, not an interface") }
-    guard options.form != .csv else { throw UsageError(message: "\(name) goes with --format text or json") }
+    guard options.form != .csv else { throw UsageError(message: "\(name) needs --format text or json") }
     guard !isChosen else {
-      throw UsageError(message: "\(name) is of all streams: it takes no --sort, --top, --conn or -Y")
+      throw UsageError(message: "\(name) covers all streams; it cannot be combined with --sort, --top, --conn or -Y")
     }
     return try runStreams(
       input: input, report: speech.report, isJSON: isJSON, folder: folder, memory: decode.memory,

@@ -6,12 +6,12 @@ import IMPipeline
 struct Transcript: Subcommand {
   static var about: About {
     About(
-      "transcript", "What was said: who, when, to whom or what topic, the text, and what became of it.",
+      "transcript", "The conversation: time, sender, recipient or topic, text and fate of each message.",
       usage: [
         "imdump transcript <file> ... [<options>] [<expression> ...]",
         "imdump transcript -i <interface> [<options>] [<expression> ...]",
       ],
-      discussion: "The text is that of users. What a profile hides is not shown.")
+      discussion: "The output contains what users wrote, except what a profile hides.")
   }
 
   var source = LiveSource()

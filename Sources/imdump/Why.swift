@@ -13,10 +13,10 @@ struct Why: Subcommand {
         "imdump why -i <interface> [<options>] [<expression> ...]",
       ],
       discussion: """
-        Prints a verdict of at most 22 lines at 80 columns: red where messages were lost, amber where retries, rejections, heartbeats, \
-        reconnects or failed connections are above their thresholds or not everything could be read, green where all of it is good, \
-        grey where nothing could be decoded. Then come the worst message as a ladder and the commands that go on from there. With -i, \
-        Ctrl-C ends the capture and prints the verdict.
+        Prints a verdict of at most 22 lines at 80 columns: red if messages were lost, amber if retries, rejections, heartbeats, \
+        reconnects or failed connections are above their thresholds or not everything could be read, green if all is well, grey if \
+        nothing could be decoded. The worst message as a ladder and suggested commands follow. With -i, Ctrl-C ends the capture and \
+        prints the verdict.
         """)
   }
 
@@ -30,9 +30,10 @@ struct Why: Subcommand {
       .flag("--json", \.options.isJSON, "Print the verdict as a JSON object."),
       .value(
         "--thresholds <list>", \.options.thresholds,
-        "What makes the verdict amber, such as retries=2%,reconnects=10%; see imdump(1)."),
+        "Thresholds for an amber verdict, such as retries=2%,reconnects=10%; see imdump(1)."),
       .list(
-        "--fail-on <condition>", \.options.conditions, "Exit with status 2 if this holds, such as loss>1%. Repeatable."),
+        "--fail-on <condition>", \.options.conditions,
+        "Exit with status 2 if this condition is met, such as loss>1%. Repeatable."),
       .group(\.source), .group(\.decode), .group(\.speech),
       .list("<file> ...", \.source.source.operands, captureFilesOrFilter),
     ]

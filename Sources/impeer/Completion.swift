@@ -12,7 +12,7 @@ struct Completion: Command {
           source <(impeer completion zsh)
           impeer completion fish | source
 
-        'make install' puts all three where the shells look for them.
+        'make install' installs all three where the shells find them.
         """)
   }
 

@@ -129,7 +129,7 @@ import Testing
       (["-r", Self.capture, "-w", folder.path("x.pcap"), "--keylog", Self.keys], "only pcapng can have secrets"),
       (["-r", Self.capture, "-w", folder.path("x.pcapng")], "there are none"),
       (["-r", copy, "-w", folder.path("x%s.pcapng"), "-G", "60"], "not together with -C and -G"),
-      (["-r", copy], "about the file of -w"),
+      (["-r", copy], "needs -w"),
       (["export", copy, "--redact", "-w", folder.path("x.pcapng")], "what --redact replaces"),
       (["export", copy, "--lost", "-w", folder.path("x.pcap")], "only pcapng can have secrets"),
     ] {
