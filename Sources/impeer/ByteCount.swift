@@ -42,5 +42,5 @@ struct MailboxSize: OptionValue, Equatable {
   }
 
   var word: String? { "\(letters):\(bytes.word ?? "")" }
-  static var expected: String { "a number of letters, and bytes behind a colon, such as 10000:64m" }
+  static var expected: String { "a number of letters and a number of bytes, separated by a colon, such as 10000:64m" }
 }

@@ -13,15 +13,15 @@ struct Chat: Command {
         "impeer chat --name <me> --group <name> [--host <host>] [<options>]",
       ],
       discussion: """
-        Each of two people runs it in a terminal of their own, with an `impeer serve` between them. Lines are sent with \
-        Enter. A message has a dot while it waits, one tick when the server is responsible for it, two when the other's \
-        app has it, bright ones when it was read, and a cross with the reason when it will not arrive. Ctrl-D ends, after \
-        what waits has been accepted. Without a terminal, lines are read from standard input and events are printed one a \
-        line: [accepted], [delivered], [read] or [failed: reason], and the message.
+        Two people each run it in their own terminal, with an `impeer serve` between them. Enter sends a line. A message \
+        shows a dot while it waits, one tick once the server has accepted it, two once the other app has received it, \
+        bright ticks once it has been read, and a cross with the reason if it will not arrive. Ctrl-D quits once all \
+        waiting messages have been accepted. Without a terminal, lines are read from standard input and events are printed \
+        one per line: [accepted], [delivered], [read] or [failed: reason], and the message.
 
-        A line "/send FILE" sends a file, "/group" says who is in the group, and "/leave" leaves it.
+        A line "/send FILE" sends a file, "/group" lists the members of the group, and "/leave" leaves it.
 
-        Exit status: 0 when everything was accepted, 1 when something was refused, 69 when there was no server.
+        Exit status: 0 if everything was accepted, 1 if something was refused, 69 if no server was reached.
         """)
   }
 
@@ -36,11 +36,11 @@ struct Chat: Command {
 
   static var table: [Option<Self>] {
     [
-      .value("--name <me>", \.name, "Your name, by which others write to you."),
-      .value("--to <user>", \.to, "Who you talk to."),
+      .value("--name <me>", \.name, "Your name; others send to it."),
+      .value("--to <user>", \.to, "The user to talk to."),
       .value("--group <name>", \.group, "Join this group and talk to it, instead of --to."),
-      .value("--save <folder>", \.save, "Keep files that come in this folder."),
-      .value("--state <folder>", \.state, "Keep who you are, what waits and what has come in this folder."),
+      .value("--save <folder>", \.save, "Save received files in this folder."),
+      .value("--state <folder>", \.state, "Keep your identity, waiting messages and received messages in this folder."),
       .group(\.connection),
       .group(\.client),
       .value("--ledger <file>", \.ledger, "Write every connection and every frame to this file, as JSON lines."),
@@ -51,7 +51,7 @@ struct Chat: Command {
     guard !name.isEmpty, name.utf8.count <= 256 else { throw ValueError("expected --name, of at most 256 bytes") }
     if let group {
       guard !group.isEmpty, group.utf8.count <= 256 else { throw ValueError("expected --group, of at most 256 bytes") }
-      guard to.isEmpty else { throw ValueError("--to and --group exclude each other") }
+      guard to.isEmpty else { throw ValueError("give --to or --group, not both") }
     } else {
       guard !to.isEmpty, to.utf8.count <= 256 else { throw ValueError("expected --to, of at most 256 bytes") }
     }

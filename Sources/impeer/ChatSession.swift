@@ -231,7 +231,7 @@ final class ChatSession: Watcher {
     toldTyping = false
     // A pipe waits for room; a person is told.
     guard waiting.isEmpty, accept(line) else {
-      if view.isTerminal { return view.note("too much waits; nothing was sent") }
+      if view.isTerminal { return view.note("too many messages are waiting; nothing was sent") }
       waiting.append(line)
       if waiting.count == 1, !isFile { try? loop.change(watch, 0, to: []) }
       return
@@ -325,10 +325,10 @@ final class ChatSession: Watcher {
       case .gap(_, let device, let first, let last):
         let count = last - first + 1
         view.note(
-          "\(count) message\(count == 1 ? "" : "s") of \(names[device] ?? peer) \(count == 1 ? "is" : "are") missing")
+          "\(count) message\(count == 1 ? "" : "s") from \(names[device] ?? peer) \(count == 1 ? "is" : "are") missing")
       case .earlier(let receipt):
         let number = receipt.number & (1 << 56 - 1)
-        view.note("message \(number) to \(inbox.conversation(of: receipt)), from before: \(receipt.state)")
+        view.note("message \(number) to \(inbox.conversation(of: receipt)), sent earlier: \(receipt.state)")
       case .members(let answer):
         let (group, members) = inbox.members(of: answer)
         view.note(
@@ -338,10 +338,10 @@ final class ChatSession: Watcher {
       case .receiving(let name, _, let progress): view.progress(of: name, progress)
       case .damagedContent(let name, _):
         view.finished(name)
-        view.note("a file came damaged and was left out")
+        view.note("a file arrived damaged and was discarded")
       case .withdrawn(let name, _):
         view.finished(name)
-        view.note("a file was withdrawn: its sender gave it up")
+        view.note("a file was withdrawn by its sender")
       default: break
       }
     }
@@ -352,7 +352,7 @@ final class ChatSession: Watcher {
 
   private func refused(_ refusal: HandshakeRefusal) {
     let version = refusal.reason == .version ? ": it speaks version \(refusal.version)" : ""
-    view.note("the server refuses: \(refusal.reason)\(version)")
+    view.note("the server refused: \(refusal.reason)\(version)")
     isRefused = true
   }
 

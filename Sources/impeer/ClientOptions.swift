@@ -20,9 +20,9 @@ struct ClientOptions: OptionGroup {
 
   static var table: [Option<Self>] {
     [
-      .value("--policy <policy>", \.policy, "What is done on a bad network: racing, or plain TCP alone, to compare."),
+      .value("--policy <policy>", \.policy, "Strategy on a bad network: racing, or plain TCP for comparison."),
       .value("--quirks <whose>", \.quirks, "Speak and retry as the article's code does (seed)."),
-      .list("--racing <figure>", \.figures, "Race with another figure, NAME=NUMBER: for experiments."),
+      .list("--racing <figure>", \.figures, "Change a parameter of racing, NAME=NUMBER, for experiments."),
     ]
   }
 

@@ -19,17 +19,17 @@ struct ConnectionOptions: OptionGroup {
     [
       .value("--host <host>", \.host, "Connect to this name or address."),
       .value("--port <port>", \.port, in: 1...65_535, "Connect to this port."),
-      .flag("--tls", \.usesTLS, "Speak TLS, and hold the server's certificate against --host."),
+      .flag("--tls", \.usesTLS, "Use TLS, and verify the server certificate against --host."),
       .value("--ca <file>", \.authorities, "Trust the authorities in this PEM file instead of the system's."),
-      .flag("--insecure", \.isInsecure, "Take any certificate: for tests."),
+      .flag("--insecure", \.isInsecure, "Accept any certificate, for tests."),
       .list(
         "--pin <digest>", \.pins,
-        "Take only a server with this public key: its SHA-256, 64 hexadecimal digits. Repeatable."),
-      .value("--client-cert <file>", \.certificate, "Show the server the certificate chain in this PEM file."),
+        "Accept only a server with this public key: its SHA-256, 64 hexadecimal digits. Repeatable."),
+      .value("--client-cert <file>", \.certificate, "Present the certificate chain in this PEM file to the server."),
       .value("--client-key <file>", \.key, "The private key of --client-cert, a PEM file."),
       .value(
-        "--keylog <file>", \.keyLog, "Append the secrets of TLS to this file, so that a capture can be decrypted."),
-      .value("--token-file <file>", \.tokenFile, "Show the server the token in this file, which says who you are."),
+        "--keylog <file>", \.keyLog, "Append TLS secrets to this file, so that a capture can be decrypted."),
+      .value("--token-file <file>", \.tokenFile, "Authenticate with the token in this file."),
     ]
   }
 

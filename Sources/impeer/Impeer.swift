@@ -7,13 +7,13 @@ import IMPipeline
 enum Impeer: CommandGroup {
   static var about: About {
     About(
-      "impeer", "Be the other end of an IM connection: a server, a client, a load.",
+      "impeer", "Act as the other end of an IM connection: server, client or load generator.",
       discussion: """
         Examples:
           impeer serve --port 8080                 a server that forwards between users
           impeer chat --name ann --to bob          talk to bob through it
-          impeer load --connections 10 --rate 20   messages, and what became of each
-          impeer status 8080                       what that server holds
+          impeer load --connections 10 --rate 20   messages, and the fate of each
+          impeer status 8080                       the state of that server
           impeer script storm.yml                  a scenario with its expectations
 
         The manual: impeer(1).

@@ -7,16 +7,16 @@ import IMOutput
 struct Load: Command {
   static var about: About {
     About(
-      "load", "Send messages from many connections, and say what became of each.",
+      "load", "Send messages from many connections, and report the fate of each.",
       usage: ["impeer load [--host <host>] [--port <port>] [--rate <n>] [<options>]"],
       discussion: """
-        A message counts as delivered when the server has accepted it. After --duration nothing new is sent; the command \
+        A message counts as delivered once the server has accepted it. After --duration nothing new is sent; the command \
         ends when the fate of every message is known, or after --drain.
 
-        With --ring the server has to forward. Each client notes what reached it, and every message is compared: one that \
-        was accepted and did not arrive, arrived twice, out of order, or was called delivered before it was.
+        With --ring the server has to forward messages. Each client records what it receives, and every message is \
+        checked: accepted but never arrived, arrived twice or out of order, or reported as delivered too early.
 
-        Exit status: 0 when every message was delivered, 1 when one was not or both ends differ, 2 when an alert fired.
+        Exit status: 0 if every message was delivered, 1 if one was not or both ends differ, 2 if an alert fired.
         """)
   }
 
@@ -45,21 +45,22 @@ struct Load: Command {
       .group(\.connection),
       .value("--connections <n>", \.connections, in: 1...100_000, "Clients, each with a session of its own."),
       .value(
-        "--rate <n>", \.rate, in: 0...10_000_000, "Messages a second, of all clients; 0 is as fast as --window lets."),
-      .value("--window <n>", \.window, in: 1...4_096, "Messages under way on each connection when there is no rate."),
+        "--rate <n>", \.rate, in: 0...10_000_000, "Messages per second of all clients; 0 is as fast as --window allows."
+      ),
+      .value("--window <n>", \.window, in: 1...4_096, "Messages in flight on each connection if --rate is 0."),
       .value("--duration <s>", \.duration, in: 0...1_000_000, "Seconds to send for."),
-      .value("--drain <s>", \.drain, in: 0...100_000, "Seconds to wait for the fate of what was sent."),
+      .value("--drain <s>", \.drain, in: 0...100_000, "Seconds to wait at the end for answers that are still missing."),
       .value("--mix <mix>", \.mix, "Kinds of messages and their shares: text=90,image=5,typing=5."),
-      .value("--size <n:n>", \.size, "Bytes of text in a message, from and to; other kinds follow from it."),
-      .flag("--users", \.users, "Give each client a name, load-0 and on."),
-      .value("--priority <priority>", \.priority, "How much messages matter: urgent, high, normal or low."),
+      .value("--size <n:n>", \.size, "Minimum and maximum bytes of text in a message; other kinds follow from it."),
+      .flag("--users", \.users, "Name the clients load-0, load-1 and so on."),
+      .value("--priority <priority>", \.priority, "Priority of the messages: urgent, high, normal or low."),
       .value(
         "--backlog <size>", \.backlog,
-        "First have each client queue so many bytes of low priority, in messages of 1 KB."),
-      .flag("--ring", \.isRing, "Write from each client to the next, by name, and compare what both ends say."),
+        "First have each client queue this many bytes at low priority, in messages of 1 KB."),
+      .flag("--ring", \.isRing, "Send from each client to the next, by name, and compare the records of both ends."),
       .value(
         "--kill-rate <n>", \.killRate, in: 0...1_000,
-        "Kills a second: a client's connections; with --ring, every other time its process."),
+        "Kills per second, of a client's connections; with --ring, every other kill is of its process."),
       .group(\.client),
       .group(\.report),
       .value("--ledger <file>", \.ledger, "Write every connection and every frame to this file, as JSON lines."),
@@ -113,5 +114,5 @@ struct Size: OptionValue {
   }
 
   var word: String? { "\(range.lowerBound):\(range.upperBound)" }
-  static var expected: String { "a number of bytes, or two with a colon" }
+  static var expected: String { "a number of bytes, or two separated by a colon" }
 }

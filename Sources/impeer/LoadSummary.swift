@@ -102,8 +102,8 @@ struct LoadSummary {
       lines.append("arrived             \(ring.arrived), \(ring.late) of them late")
       lines.append(
         "  differences       \(differences.count): \(differences.lost) lost, \(differences.duplicates) twice, "
-          + "\(differences.disordered) out of order, \(differences.deliveredEarly) called delivered too early, "
-          + "\(differences.failedAndArrived) failed and arrived, \(differences.strange) strange")
+          + "\(differences.disordered) out of order, \(differences.deliveredEarly) reported delivered too early, "
+          + "\(differences.failedAndArrived) failed but arrived, \(differences.strange) unexpected")
     }
     if tally.connectionKills > 0 {
       lines.append("kills               \(tally.connectionKills) of connections, \(tally.processKills) of processes")
@@ -113,8 +113,8 @@ struct LoadSummary {
     if tally.reconnecting.count > 0 { lines.append("reconnecting        " + words(tally.reconnecting)) }
     lines.append(
       "connections         \(metrics.connectionSuccesses) of \(metrics.connectionAttempts) attempts, "
-        + "\(metrics.racingConnections) beside a stalled one")
-    lines.append("sent once more      \(metrics.messagesRetried)")
+        + "\(metrics.racingConnections) raced against a stalled one")
+    lines.append("retried             \(metrics.messagesRetried)")
     lines.append("bytes               \(metrics.bytesSent) out, \(metrics.bytesReceived) in")
     return lines.joined(separator: "\n") + "\n"
   }

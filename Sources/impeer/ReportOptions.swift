@@ -12,14 +12,14 @@ struct ReportOptions: OptionGroup {
       .value(
         "--ecs <file>", \.documents,
         "Write a document for Elasticsearch every minute, and of each alert; - is standard output."),
-      .value("--sensor <name>", \.sensor, "In documents and alerts, this end's name; the host's by default."),
-      .value("--rules <file>", \.alerts.rules, "Tell alerts by these rules; see imdump-rules(5)."),
+      .value("--sensor <name>", \.sensor, "The name of this end in documents and alerts; the host name by default."),
+      .value("--rules <file>", \.alerts.rules, "Evaluate these alert rules; see imdump-rules(5)."),
       .custom(
         "--hook <command>",
-        "Run this program for each alert, with JSON on its standard input; words end at blanks."
+        "Run this program for each alert, with JSON on its standard input; arguments are split on spaces."
       ) { options, word in options.alerts.hook = word.split(separator: " ").map(String.init) },
-      .list("--webhook <url>", \.alerts.webhooks, "Post each alert as JSON to this address."),
-      .list("--alertmanager <url>", \.alerts.alertmanagers, "Keep this Alertmanager up to date."),
+      .list("--webhook <url>", \.alerts.webhooks, "POST each alert as JSON to this URL."),
+      .list("--alertmanager <url>", \.alerts.alertmanagers, "Send alerts to this Alertmanager."),
     ]
   }
 

@@ -63,25 +63,28 @@ final class ScenarioRun: Watcher {
     let tally = run.tally
     let reconnects = run.clients.reduce(0) { $0 + $1.transport.core.metrics.reconnects }
     func least(_ name: String, _ value: UInt64, _ wanted: Int) -> (String, Bool) {
-      ("\(name): \(value), at least \(wanted)", value >= UInt64(wanted))
+      ("\(name): \(value), expected at least \(wanted)", value >= UInt64(wanted))
     }
     func most(_ name: String, _ microseconds: Int64?, _ wanted: Int64) -> (String, Bool) {
       let value = microseconds.map { milliseconds(Double($0)) + " ms" } ?? "none"
-      return ("\(name): \(value), at most \(wanted / 1_000_000) ms", (microseconds ?? 0) * 1_000 <= wanted)
+      return ("\(name): \(value), expected at most \(wanted / 1_000_000) ms", (microseconds ?? 0) * 1_000 <= wanted)
     }
     switch expectation {
     case .delivered(let percent):
       let isMet = tally.delivered * 100 >= tally.sent * UInt64(percent) && tally.sent > 0
-      return ("delivered: \(tally.delivered) of \(tally.sent), at least \(percent) %", isMet)
+      return ("delivered: \(tally.delivered) of \(tally.sent), expected at least \(percent) %", isMet)
     case .duplicates(let wanted):
-      guard tally.echoed > 0 else { return ("duplicates: not known, the server does not send messages back", false) }
+      guard tally.echoed > 0 else {
+        return ("duplicates: unknown, because the server does not send messages back", false)
+      }
       return (
-        "duplicates: \(tally.echoedTwice) of \(tally.echoed), at most \(wanted)", tally.echoedTwice <= UInt64(wanted)
+        "duplicates: \(tally.echoedTwice) of \(tally.echoed), expected at most \(wanted)",
+        tally.echoedTwice <= UInt64(wanted)
       )
     case .reconnect(let limit): return most("longest time without a connection", tally.reconnecting.maximum, limit)
     case .latency(let limit): return most("longest wait for an acknowledgment", tally.latency.maximum, limit)
     case .connectsPerSecond(let wanted):
-      return ("most connections in a second: \(arrivals.most), at most \(wanted)", arrivals.most <= wanted)
+      return ("most connections in a second: \(arrivals.most), expected at most \(wanted)", arrivals.most <= wanted)
     case .reconnects(let wanted): return least("reconnects", reconnects, wanted)
     case .connections(let wanted):
       let opened = run.clients.reduce(0) { $0 + $1.transport.core.metrics.connectionSuccesses }

@@ -6,13 +6,13 @@ import IMYAML
 struct Script: Command {
   static var about: About {
     About(
-      "script", "Run scenarios: a server, clients, what happens to them, and what is expected.",
+      "script", "Run scenarios: a server, clients, events and expectations.",
       usage: ["impeer script <file> ... [--json]"],
       discussion: """
-        A scenario is a YAML file; impeer(1) has its keys. Server and clients run in this process and talk over the \
-        loopback.
+        A scenario is a YAML file; impeer(1) describes its keys. Server and clients run in this process and talk over the \
+        loopback interface.
 
-        Exit status: 0 when every expectation came true, 1 when one did not.
+        Exit status: 0 if every expectation was met, else 1.
         """)
   }
 
@@ -21,7 +21,7 @@ struct Script: Command {
 
   static var table: [Option<Self>] {
     [
-      .flag("--json", \.isJSON, "Also print what the clients came to, as one JSON object a scenario."),
+      .flag("--json", \.isJSON, "Also print client results, as one JSON object per scenario."),
       .list("<file> ...", \.files, "Scenarios."),
     ]
   }
@@ -68,7 +68,7 @@ struct Script: Command {
       bytes += piece[..<count]
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw SourceError(source: path, message: "the file is not text in UTF-8")
+      throw SourceError(source: path, message: "the file is not UTF-8 text")
     }
     return text
   }

@@ -10,15 +10,15 @@ import IMWire
 struct Serve: Command {
   static var about: About {
     About(
-      "serve", "Be a server: acknowledge what comes, send it back, or forward it between users.",
+      "serve", "Act as a server: acknowledge messages, echo them, or forward them between users.",
       usage: ["impeer serve [--port <port>] [--echo | --sink] [<options>]"],
       discussion: """
-        A message to a user goes to that user's connections, and waits while there are none, also for one who was never \
-        there; --echo sends every message back to where it came from instead.
+        A message to a user goes to that user's connections. While there are none it waits, even if the user has never \
+        connected. --echo sends every message back to its sender instead.
 
-        Faults: silent=N answers nothing from N frames on; slow=N acknowledges N milliseconds later; crc=N spoils the \
-        checksum of every Nth frame; version=N speaks major version N; duplicate=N acknowledges N times; close=N closes \
-        after N frames; nat=N forgets connections that were silent for N seconds. Without =N, a usual number.
+        Faults: silent=N stops answering after N frames; slow=N acknowledges N milliseconds late; crc=N corrupts the \
+        checksum of every Nth frame; version=N sends major version N; duplicate=N acknowledges N times; close=N closes \
+        after N frames; nat=N drops connections that were silent for N seconds. Without =N, a default is used.
         """)
   }
 
@@ -45,24 +45,24 @@ struct Serve: Command {
       .group(\.server),
       .flag("--echo", \.isEcho, "Send every message back to its sender."),
       .flag("--sink", \.isSink, "Only acknowledge."),
-      .list("--fault <fault>", \.faults, "Do this wrong; may be given several times."),
-      .value("--policy <policy>", \.policy, "What is done on a bad network: racing, or plain TCP alone, to compare."),
+      .list("--fault <fault>", \.faults, "Inject this fault. Repeatable."),
+      .value("--policy <policy>", \.policy, "Strategy on a bad network: racing, or plain TCP for comparison."),
       .value("--quirks <whose>", \.quirks, "Speak as the article's code does (seed)."),
-      .value("--mailbox <n:size>", \.mailbox, "Letters kept for a user who is away, and their bytes."),
-      .value("--mailbox-total <size>", \.mailboxTotal, "Bytes of letters kept for all users."),
-      .value("--users <file>", \.users, "Take letters for the users in this file alone, one name a line."),
+      .value("--mailbox <n:size>", \.mailbox, "Maximum number and bytes of letters kept for an offline user."),
+      .value("--mailbox-total <size>", \.mailboxTotal, "Maximum bytes of letters kept for all users."),
+      .value("--users <file>", \.users, "Accept letters only for the users in this file, one name per line."),
       .value(
         "--token-file <file>", \.tokens,
-        "Let in who shows the token of its user in this file alone: a name and a token on each line."),
-      .value("--store <folder>", \.store, "Keep letters in this folder: what was accepted survives this process."),
+        "Accept only clients with a token in this file: a user name and a token on each line."),
+      .value("--store <folder>", \.store, "Keep letters in this folder, so that accepted ones survive a restart."),
       .value(
         "--store-sync <when>", \.sync,
-        "When a letter is on the disk: full, before it is acknowledged; normal, some time later."),
+        "When a letter is flushed to disk: full, before it is acknowledged; normal, some time later."),
       .group(\.report),
       .value("--metrics <file>", \.metrics, "Replace this file every 15 seconds with metrics for Prometheus."),
       .value("--ledger <file>", \.ledger, "Write every connection and every frame to this file, as JSON lines."),
-      .flag("--json", \.isJSON, "Print what was counted as one JSON object at the end."),
-      .flag("-q, --quiet", \.isQuiet, "Do not say where it listens."),
+      .flag("--json", \.isJSON, "Print the counters as one JSON object at the end."),
+      .flag("-q, --quiet", \.isQuiet, "Do not print the listening address."),
     ]
   }
 
@@ -163,9 +163,11 @@ struct Serve: Command {
       transport.core.inner.snapshot(at: Moment(nanoseconds: loop.now))
     }
     let status = StatusSocket(loop, port: bound.port, snapshot)
-    if status == nil { logError("no status to ask for: \(String(cString: strerror(errno)))") }
+    if status == nil {
+      logError("no status socket, so impeer status will not work: \(String(cString: strerror(errno)))")
+    }
     let metrics = self.metrics.map { MetricsText($0) }
-    if !isQuiet { say("impeer: listening at \(bound)\n", to: 2) }
+    if !isQuiet { say("impeer: listening on \(bound)\n", to: 2) }
     while !isInterrupted, store?.problem == nil {
       try loop.turn(longest: 200_000_000)
       reporter?.advance(to: loop.now)

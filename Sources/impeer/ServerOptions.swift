@@ -13,15 +13,15 @@ struct ServerOptions: OptionGroup {
 
   static var table: [Option<Self>] {
     [
-      .value("--host <address>", \.host, "Listen at this address; 0.0.0.0 or :: is every one."),
-      .value("--port <port>", \.port, "Listen at this port; 0 lets the system choose."),
-      .value("--cert <file>", \.certificate, "Speak TLS with the certificate chain in this PEM file."),
+      .value("--host <address>", \.host, "Listen on this address; 0.0.0.0 or :: is all addresses."),
+      .value("--port <port>", \.port, "Listen on this port; 0 lets the system choose."),
+      .value("--cert <file>", \.certificate, "Use TLS with the certificate chain in this PEM file."),
       .value("--key <file>", \.key, "The private key of --cert, a PEM file."),
       .value(
         "--client-ca <file>", \.clientAuthorities,
-        "With --cert: let in only clients with a certificate of an authority in this PEM file."),
+        "With --cert: accept only clients with a certificate of an authority in this PEM file."),
       .value(
-        "--keylog <file>", \.keyLog, "Append the secrets of TLS to this file, so that a capture can be decrypted."),
+        "--keylog <file>", \.keyLog, "Append TLS secrets to this file, so that a capture can be decrypted."),
     ]
   }
 

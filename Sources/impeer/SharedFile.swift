@@ -55,7 +55,7 @@ enum SharedFile {
   {
     let base = safe(name ?? "file")
     for number in 1...1_000 where try make(folder + "/" + (number == 1 ? base : "\(number)-\(base)")) { return }
-    throw Complaint("\(folder) has a thousand files of the name \(base)", .cannotCreate)
+    throw Complaint("\(folder) already has a thousand files named \(base)", .cannotCreate)
   }
 
   /// A name that a sender gave, as one of a file in this folder.

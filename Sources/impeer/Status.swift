@@ -7,10 +7,10 @@ import IMOutput
 struct Status: Command {
   static var about: About {
     About(
-      "status", "Ask a running server what it holds.",
+      "status", "Show the state of a running server.",
       usage: ["impeer status [<port>] [--json]"],
       discussion: """
-        The server is one of this host, of the same user; root may ask any. The port is the one that it listens at.
+        The server must run on this host, as the same user; root may query any. The port is the one that it listens on.
         """)
   }
 
@@ -38,17 +38,17 @@ struct Status: Command {
   /// What the server says.
   private func ask() throws(Complaint) -> String {
     let file = StatusAddress.open(waits: true)
-    guard file >= 0 else { throw Complaint("no socket: \(Self.reason)", .system) }
+    guard file >= 0 else { throw Complaint("cannot open a socket: \(Self.reason)", .system) }
     defer { close(file) }
     var patience = timeval(tv_sec: 5, tv_usec: 0)
     let size = socklen_t(MemoryLayout<timeval>.size)
     for option in [SO_RCVTIMEO, SO_SNDTIMEO] { _ = setsockopt(file, SOL_SOCKET, option, &patience, size) }
     guard StatusAddress.with(port, { connect(file, $0, $1) }) == 0 else {
-      throw Complaint("no server at port \(port) of this host: \(Self.reason)", .unavailable)
+      throw Complaint("no server on port \(port) of this host: \(Self.reason)", .unavailable)
     }
     // Any program can take the name: what another user's says is not believed.
     guard let user = StatusAddress.user(of: file), user == geteuid() || user == 0 || geteuid() == 0 else {
-      throw Complaint("the server at port \(port) is another user's", .unavailable)
+      throw Complaint("the server on port \(port) belongs to another user", .unavailable)
     }
     var bytes: [UInt8] = []
     var part = [UInt8](repeating: 0, count: 4_096)
@@ -60,7 +60,7 @@ struct Status: Command {
       bytes += part.prefix(count)
     }
     guard !bytes.isEmpty else {
-      throw Complaint("the server at port \(port) does not answer user \(geteuid())", .unavailable)
+      throw Complaint("the server on port \(port) does not answer user \(geteuid())", .unavailable)
     }
     return String(decoding: bytes, as: UTF8.self)
   }

@@ -16,7 +16,7 @@ func readText(_ path: String) throws(Complaint) -> String {
     bytes += piece[..<count]
   }
   guard bytes.count <= longest, let text = String(validating: bytes, as: UTF8.self) else {
-    throw Complaint("\(path) is not text in UTF-8 of at most 64 MiB", .data)
+    throw Complaint("\(path) is not UTF-8 text of at most 64 MiB", .data)
   }
   return text
 }

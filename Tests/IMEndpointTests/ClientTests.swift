@@ -63,7 +63,9 @@ import Testing
   static func open(_ folder: String) async throws -> FileStore {
     while true {
       let store = Result { () throws(StoreError) in try FileStore(folder: folder) }
-      guard case .failure(let error) = store, error.reason == "another process has it" else { return try store.get() }
+      guard case .failure(let error) = store, error.reason == "another process is using it" else {
+        return try store.get()
+      }
       try await Task.sleep(for: .milliseconds(5))
     }
   }

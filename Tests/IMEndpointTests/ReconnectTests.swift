@@ -210,7 +210,7 @@ import Testing
     #expect(mean < 0.3, "\(mean)")
   }
 
-  /// What was under way when the connection broke goes out again before what was said while there was none.
+  /// What was under way when the connection broke is sent again before what was said while there was none.
   @Test func theOrderSurvivesAReconnect() throws {
     var now = Moment.seconds(1_000)
     var core = ClientCore(ClientConfiguration(server: Simulation.address, seed: 3))

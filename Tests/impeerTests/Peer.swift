@@ -47,7 +47,7 @@ enum Peer {
     }
     let value: Value
     do {
-      guard text.contains("listening at"), let port = text.split(separator: "\n").first?.split(separator: ":").last
+      guard text.contains("listening on"), let port = text.split(separator: "\n").first?.split(separator: ":").last
       else { throw NoServer(errors: text) }
       value = try body(String(port))
     } catch {

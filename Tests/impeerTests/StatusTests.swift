@@ -40,7 +40,7 @@ import Testing
 
   @Test func withoutAServerThereIsNone() throws {
     let run = try Peer.run(["status", "1"])
-    #expect(run.status == 69 && run.errors.hasPrefix("impeer: no server at port 1 of this host: "))
+    #expect(run.status == 69 && run.errors.hasPrefix("impeer: no server on port 1 of this host: "))
   }
 
   /// What stands behind the name may be anything.

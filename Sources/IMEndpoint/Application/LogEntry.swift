@@ -34,17 +34,17 @@ public struct LogEntry: Sendable, Hashable, CustomStringConvertible {
       self.init(.debug, "handshake: version \(version.major).\(version.minor)")
     case .handshake(_, .refused(let refusal)): self.init(.error, "handshake refused: \(refusal.reason)")
     case .handshake(_, .unanswered):
-      self.init(.warning, "handshake not answered: the client goes on with what every version can do")
+      self.init(.warning, "handshake not answered: the client continues with what every version supports")
     case .failure(let id, _, let reason): self.init(.warning, "message \(id.rawValue) failed: \(reason)")
-    case .gap(_, _, let first, let last): self.init(.warning, "messages \(first) to \(last) of a device are missing")
+    case .gap(_, _, let first, let last): self.init(.warning, "messages \(first) to \(last) from a device are missing")
     case .damaged: self.init(.warning, "a frame with a wrong checksum")
-    case .notFrames: self.init(.warning, "bytes that are no frames: the connection is given up")
-    case .damagedContent(let name, _): self.init(.warning, "large message \(name) came damaged")
+    case .notFrames: self.init(.warning, "bytes that are not frames: the connection is closed")
+    case .damagedContent(let name, _): self.init(.warning, "large message \(name) arrived damaged")
     case .withdrawn(let name, _): self.init(.info, "large message \(name) was withdrawn")
     case .gaveUp(let attempts): self.init(.error, "gave up after \(attempts) attempts to connect")
     case .quality(let quality): self.init(.debug, "network: \(quality)")
     case .room(_, let priority): self.init(.debug, "the queue of priority \(priority) has room again")
-    case .progress(let id, _, .retrying): self.init(.debug, "message \(id.rawValue) goes out again")
+    case .progress(let id, _, .retrying): self.init(.debug, "message \(id.rawValue) is sent again")
     case .message, .progress, .sending, .receiving, .read, .earlier, .members, .joined, .left: return nil
     }
   }

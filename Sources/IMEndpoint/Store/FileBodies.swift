@@ -226,7 +226,7 @@ public final class FileReader: BodyReader, @unchecked Sendable {
     }
     guard facts.st_mode & S_IFMT == S_IFREG else {
       close(file)
-      throw StoreError(path, "it is no file")
+      throw StoreError(path, "not a regular file")
     }
     byteCount = Int(facts.st_size)
     modified = Int64(facts.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(facts.st_mtim.tv_nsec)

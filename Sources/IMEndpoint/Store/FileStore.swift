@@ -43,7 +43,7 @@ public final class FileStore: ClientStore {
     guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
       let isTaken = errno == EWOULDBLOCK
       close(lock)
-      throw isTaken ? StoreError("open " + folder, "another process has it") : StoreError("lock " + folder)
+      throw isTaken ? StoreError("open " + folder, "another process is using it") : StoreError("lock " + folder)
     }
     (identity, secret) = (.random(), .random())
     file = -1
@@ -99,7 +99,7 @@ public final class FileStore: ClientStore {
     let head = magic.count + 16 + DeviceSecret.byteCount
     guard bytes.count >= head, bytes.starts(with: magic),
       let known = DeviceSecret(Array(bytes[magic.count + 16..<head]))
-    else { throw StoreError("read " + path, "it is no state of a client") }
+    else { throw StoreError("read " + path, "not the state of a client") }
     var offset = head
     while bytes.count - offset >= 8 {
       let count = Int(number(bytes, offset, 4))

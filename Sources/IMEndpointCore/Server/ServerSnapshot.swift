@@ -22,7 +22,7 @@ public struct ServerSnapshot: Hashable, Sendable {
   public var sessions = 0
   /// See `sessions`.
   public var maximumSessions = 0
-  /// Devices that are remembered, and those of them that letters are kept for.
+  /// Known devices, and those of them that letters are kept for.
   public var devices = 0
   /// See `devices`.
   public var devicesWaitedFor = 0
@@ -36,13 +36,13 @@ public struct ServerSnapshot: Hashable, Sendable {
   public var letterBytes = 0
   /// What mailboxes may hold.
   public var limits = MailboxLimits()
-  /// Large messages that come in, and their bytes that are here; how many bytes may be.
+  /// Large messages being received, and their bytes that are here; how many bytes may be.
   public var transfers = 0
   /// See `transfers`.
   public var transferBytes = 0
   /// See `transfers`.
   public var maximumTransferBytes = 0
-  /// Receipts that wait for senders who are away.
+  /// Receipts waiting for offline senders.
   public var receiptsPending = 0
   /// Receipts that were forgotten because there were too many.
   public var receiptsLost: UInt64 = 0
@@ -70,29 +70,29 @@ public struct ServerSnapshot: Hashable, Sendable {
     }
     return [
       now("uptime_seconds", Int(clamping: uptime), "Seconds since the start"),
-      now("store", isDurable ? 1 : 0, "1 where letters are kept on disk"),
+      now("store", isDurable ? 1 : 0, "1 if letters are kept on disk"),
       now("connections", connections, "Connections"),
-      now("waiting_bytes", waitingBytes, "Bytes that wait on connections"),
+      now("waiting_bytes", waitingBytes, "Bytes waiting on connections"),
       now("sessions", sessions, "Sessions, with and without a connection"),
-      now("sessions_limit", maximumSessions, "Sessions at most"),
-      now("devices", devices, "Devices that are remembered"),
-      now("devices_waited_for", devicesWaitedFor, "Devices that letters are kept for"),
+      now("sessions_limit", maximumSessions, "Maximum number of sessions"),
+      now("devices", devices, "Known devices"),
+      now("devices_waited_for", devicesWaitedFor, "Devices for which letters are kept"),
       now("users", users, "Users with a mailbox"), now("groups", groups, "Groups"),
       now("letters", letters, "Letters in mailboxes"),
       now("letter_bytes", letterBytes, "Bytes of letters"),
-      now("letter_bytes_limit", limits.total, "Bytes of letters at most"),
-      now("user_letters_limit", limits.letters, "Letters of one user at most"),
-      now("user_letter_bytes_limit", limits.bytes, "Bytes of one user's letters at most"),
-      now("sender_letter_bytes_limit", limits.sender, "Bytes of one sender's letters at most"),
-      now("transfers", transfers, "Large messages that come in"),
-      now("transfer_bytes", transferBytes, "Bytes of them that are here"),
-      now("transfer_bytes_limit", maximumTransferBytes, "Bytes of them at most"),
-      now("receipts_pending", receiptsPending, "Receipts that wait for senders who are away"),
-      total("receipts_lost_total", receiptsLost, "Receipts that were too many to keep"),
+      now("letter_bytes_limit", limits.total, "Maximum bytes of letters"),
+      now("user_letters_limit", limits.letters, "Maximum number of letters of one user"),
+      now("user_letter_bytes_limit", limits.bytes, "Maximum bytes of one user's letters"),
+      now("sender_letter_bytes_limit", limits.sender, "Maximum bytes of one sender's letters"),
+      now("transfers", transfers, "Large messages being received"),
+      now("transfer_bytes", transferBytes, "Bytes received of them"),
+      now("transfer_bytes_limit", maximumTransferBytes, "Maximum bytes of them"),
+      now("receipts_pending", receiptsPending, "Receipts waiting for offline senders"),
+      total("receipts_lost_total", receiptsLost, "Receipts dropped because there were too many"),
       total("messages_refused_total", refused, "Messages that were refused"),
       total("handshakes_refused_total", handshakesRefused, "Handshakes that were refused"),
-      total("sessions_evicted_total", sessionsEvicted, "Sessions forgotten to make room"),
-      total("sessions_expired_total", sessionsExpired, "Sessions forgotten after their time"),
+      total("sessions_evicted_total", sessionsEvicted, "Sessions dropped to make room"),
+      total("sessions_expired_total", sessionsExpired, "Sessions dropped after they expired"),
     ]
   }
 }

@@ -74,12 +74,12 @@ extension HandshakeRefusal.Reason: CustomStringConvertible {
   /// The reason in words.
   public var description: String {
     switch self {
-    case .version: "another version"
+    case .version: "unsupported version"
     case .full: "the server is full"
     case .malformed: "the handshake could not be read"
     case .unwelcome: "unwelcome"
     case .takenOver: "taken over by another process"
-    case .other: "no known reason"
+    case .other: "unknown reason"
     }
   }
 }
