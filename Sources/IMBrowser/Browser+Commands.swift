@@ -75,7 +75,7 @@ extension Browser {
       graph = GraphStyle(rawValue: word) ?? graph
     case .wrap: toggleWrap()
     case .pin:
-      guard screen == .sessions else { throw CommandTable.Mistake(text: "sessions are pinned in the list of sessions") }
+      guard screen == .sessions else { throw CommandTable.Mistake(text: "only sessions can be pinned, in their list") }
       pinSelected(at: now)
     case .help: overlay = .help(0)
     case .command: overlay = .command(equivalentCommand)
@@ -87,13 +87,13 @@ extension Browser {
   private mutating func ladder(_ rest: String) throws(CommandTable.Mistake) {
     if rest.isEmpty {
       guard screen == .sessions || screen == .messages || screen == .connections else {
-        throw CommandTable.Mistake(text: "a ladder is that of a session or a message: :ladder CONN for a connection's")
+        throw CommandTable.Mistake(text: "select a session or a message, or give a connection: :ladder CONN")
       }
       return openLadder()
     }
     let digits = rest.first == "#" ? rest.dropFirst() : Substring(rest)
     guard let connection = Int64(digits), connection >= 0 else {
-      throw CommandTable.Mistake(text: "'\(rest)' is no connection's number")
+      throw CommandTable.Mistake(text: "'\(rest)' is not a connection number")
     }
     showLadder(PageChoice(connection: connection, times: times), of: nil, at: .after(0))
   }
@@ -111,7 +111,7 @@ extension Browser {
       applyFilterNow()
     case .connections: connections.signal.change(at: now) { $0.filter = rest }
     case .problems, .types, .frame, .ladder:
-      throw CommandTable.Mistake(text: "sessions, connections and messages are filtered; here is none of these lists")
+      throw CommandTable.Mistake(text: "nothing to filter here; open sessions, connections or messages first")
     }
   }
 
@@ -128,7 +128,7 @@ extension Browser {
 
   private mutating func findProblem(_ rest: String, isForward: Bool) throws(CommandTable.Mistake) {
     guard screen == .messages || screen == .ladder else {
-      throw CommandTable.Mistake(text: "problems are looked for among messages: :messages shows them")
+      throw CommandTable.Mistake(text: "only messages can be searched for problems; :messages lists them")
     }
     var kinds: ProblemKinds = []
     if !rest.isEmpty {
@@ -159,12 +159,13 @@ extension Browser {
         }
         connections.rows.select(found)
       case .problems, .types, .frame:
-        throw CommandTable.Mistake(text: "sessions, connections and messages have numbers; here is none of these lists")
+        throw CommandTable.Mistake(text: "nothing to go to here; open sessions, connections or messages first")
       }
       return
     }
     guard let moment = moment(rest) else {
-      throw CommandTable.Mistake(text: "'\(rest)' is no number and no time, such as 12:31:04 or '2026-11-21 12:31:04'")
+      throw CommandTable.Mistake(
+        text: "'\(rest)' is neither a number nor a time such as 12:31:04 or '2026-11-21 12:31:04'")
     }
     if screen != .messages, screen != .ladder { showAllMessages() }
     momentAwaited = MomentRequest(
@@ -180,7 +181,7 @@ extension Browser {
   mutating func arrive(_ request: MomentRequest, _ found: Int64?) {
     guard request == momentAwaited else { return }
     guard let found else {
-      note = "no message from this time on"
+      note = "no message at or after this time"
       return
     }
     if screen == .ladder { ladder.jump(to: found) } else { messages.jump(to: found) }
@@ -197,7 +198,7 @@ extension Browser {
       // What the second time means to the second, is all of that second.
       guard let from = moment(first), let end = moment(second) else { continue }
       let to = lastNanosecond(of: end, readFrom: second).advanced(by: 1)
-      guard from < to else { throw CommandTable.Mistake(text: "the time ends before it begins") }
+      guard from < to else { throw CommandTable.Mistake(text: "the end is before the start") }
       return setTimes(from..<to, at: now)
     }
     throw CommandTable.Mistake(text: "expected two times, such as 12:31:04 12:32:00")

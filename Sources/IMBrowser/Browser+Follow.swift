@@ -74,7 +74,7 @@ extension Browser {
   /// What the heading says of messages that come: none where their place is on the screen.
   mutating func followText() -> String {
     guard progress.isLive || messages.follows else { return "" }
-    if messages.follows { return "▼ follows" }
+    if messages.follows { return "▼ following" }
     if messages.showsEnd { watch.news?.count = 0 }
     guard let news = watch.news, news.choice == messages.choice, news.count > 0 else { return "" }
     return "▼ \(grouped(UInt64(news.count))) new"

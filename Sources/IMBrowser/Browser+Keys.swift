@@ -42,7 +42,7 @@ extension Browser {
     guard case .help(let lines) = overlay else {
       if case .command(let text) = overlay, key == Key("y") {
         wishes.append(.copy(text))
-        note = "copied, where the terminal allows that"
+        note = "copied, if the terminal allows it"
       }
       overlay = nil
       return
@@ -116,7 +116,7 @@ extension Browser {
     showsTexts.toggle()
     note =
       showsTexts
-      ? "texts are shown, as far as the store has them: --payload keeps what users write" : "texts are hidden"
+      ? "texts are shown, if the store has them (--payload)" : "texts are hidden"
   }
 
   /// Wraps the texts of messages, or cuts them again.
@@ -189,7 +189,7 @@ extension Browser {
     case .mouse:
       hasMouse.toggle()
       wishes.append(.mouse(hasMouse))
-      note = hasMouse ? "the mouse selects rows" : "the mouse selects text; m takes it back"
+      note = hasMouse ? "the mouse selects rows" : "the mouse selects text; m turns row selection on again"
     case .redraw: wishes.append(.redraw)
     case .suspend: wishes.append(.suspend)
     case .quit: wishes.append(.quit)
@@ -239,7 +239,7 @@ extension Browser {
     case .problems:
       guard let row = problems.selected else { return }
       guard let bit = row.bit else {
-        note = "\(row.kind) concerns a stream and no message"
+        note = "\(row.kind) is about a stream, not a message"
         return
       }
       show(PageRequest.Choice(PageChoice(problems: ProblemKinds(rawValue: bit), times: times)))
@@ -250,7 +250,7 @@ extension Browser {
     case .types:
       guard let row = types.rows.selected else { return }
       guard let page = page(of: row) else {
-        note = "these are the topics beyond the \(types.rows.items.count) that are listed"
+        note = "this row counts the topics beyond the \(types.rows.items.count) listed"
         return
       }
       show(PageRequest.Choice(page))
@@ -259,7 +259,7 @@ extension Browser {
     case .ladder:
       guard let item = ladder.list.selected else { return }
       guard item.isOfMessage else {
-        note = "this line is of no message"
+        note = "this line has no message"
         return
       }
       openFrame(item.message)

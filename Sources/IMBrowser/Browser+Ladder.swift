@@ -120,7 +120,7 @@ extension Browser {
     }
     return
       "message \(grouped(UInt64(max(0, item.message.id))))   packet \(grouped(UInt64(max(0, item.message.packet))))"
-      + "   RTT: without messages that were sent again" + (ladder.isFirst ? "   first part" : "")
+      + "   RTT: without retried messages" + (ladder.isFirst ? "   first part" : "")
       + (ladder.isLast ? "   last part" : "")
   }
 }

@@ -39,10 +39,10 @@ extension Browser {
     var at = 0
     let hints: [(String, String)] =
       saving.takesKeys
-      ? [("Enter", "write"), ("Esc", "leave")]
+      ? [("Enter", "write"), ("Esc", "cancel")]
       : input != nil
         ? inputPurpose == .command
-          ? [("Enter", "run"), ("Tab", "complete"), ("Esc", "no command")] : [("Enter", "keep"), ("Esc", "as before")]
+          ? [("Enter", "run"), ("Tab", "complete"), ("Esc", "cancel")] : [("Enter", "apply"), ("Esc", "cancel")]
         : keys.rows.compactMap { row in row.word.map { (String(row.label.split(separator: " ")[0]), $0) } }
     // What ends the program and what explains it are always there.
     let last = hints.suffix(2).reduce(0) { $0 + cells($1.0 + $1.1) + 3 }
@@ -85,7 +85,7 @@ extension Browser {
     }
     if pressedPrefix != nil {
       let kinds = ProblemNames.all.enumerated().map { "\($0 + 1) \($1)" }.joined(separator: "  ")
-      grid.put(fitted: " the next: \(kinds)", row: row, column: 0, width: grid.width, style: Style(.name))
+      grid.put(fitted: " next: \(kinds)", row: row, column: 0, width: grid.width, style: Style(.name))
       return
     }
     if let note {
@@ -166,7 +166,7 @@ extension Browser {
     let person = names.map { names in { (session: StoredSession) in Self.personName(session, names) } }
     putTable(sessions, SessionTable.columns(order, zone, hasOneWay: totals.oneWay > 0, person: person), &grid)
     if let session = sessions.selected {
-      putPreview(&grid, "session \(session.name ?? "#\(session.id)"): its last problems", none: "no problems")
+      putPreview(&grid, "session \(session.name ?? "#\(session.id)"): latest problems", none: "no problems")
     }
   }
 
@@ -214,9 +214,9 @@ extension Browser {
     putUnread(&grid)
     guard let row = problems.selected else { return }
     if row.bit == nil {
-      putPreview(&grid, row.kind, none: "it concerns a stream, and no message")
+      putPreview(&grid, row.kind, none: "about a stream, not a message")
     } else {
-      putPreview(&grid, "\(row.kind)\(row.cause.map { ", \($0)" } ?? ""): the first ones", none: "no messages")
+      putPreview(&grid, "\(row.kind)\(row.cause.map { ", \($0)" } ?? ""): first occurrences", none: "no messages")
     }
   }
 
@@ -241,7 +241,7 @@ extension Browser {
         lines.append(("", String(line)))
         rest = rest.dropFirst(line.count)
       }
-      box(&grid, " this prints what is shown; y copies it ", lines: lines)
+      box(&grid, " equivalent command; y copies it ", lines: lines)
     }
   }
 

@@ -43,7 +43,7 @@ extension Browser {
       return
     }
     if form == .packets, source.captures.isEmpty {
-      note = "the packets are not kept: begin with -w FILE to save them"
+      note = "packets are not kept; start with -w FILE to save them"
       return
     }
     saving.form = form
@@ -55,7 +55,7 @@ extension Browser {
     if var request = saving.asks {
       saving.asks = nil
       guard key == Key("y") || key == Key("Y") else {
-        note = "\(request.name) was left as it is"
+        note = "\(request.name) was not changed"
         return
       }
       request.replaces = true
@@ -112,7 +112,7 @@ extension Browser {
   func putSaving(_ grid: inout Grid, row: Int) -> Bool {
     if let asks = saving.asks {
       grid.put(
-        fitted: " \(asks.name) is there already: replace it? y, or any other key for no", row: row, column: 0,
+        fitted: " \(asks.name) already exists. Replace it? y, or any other key for no", row: row, column: 0,
         width: grid.width, style: Style(.warning, .bold))
       return true
     }
@@ -122,12 +122,12 @@ extension Browser {
       screen == .ladder
       ? "the ladder"
       : count > 0
-        ? "\(count) selected" : messages.choice == PageRequest.Choice() ? "all messages" : "all that are listed"
+        ? "the \(count) selected" : messages.choice == PageRequest.Choice() ? "all messages" : "all listed messages"
     let label =
       switch form {
-      case .packets: " packets of \(what) to: "
-      case .rows: " \(what) to (.csv or .jsonl): "
-      case .ladder: " the ladder to (.txt or .svg): "
+      case .packets: " save packets of \(what) as: "
+      case .rows: " save \(what) as (.csv or .jsonl): "
+      case .ladder: " save the ladder as (.txt or .svg): "
       }
     var at = grid.put(label, row: row, column: 0, limit: max(10, grid.width * 2 / 3), style: Style(.name, .bold))
     var before = saving.input.parts.before

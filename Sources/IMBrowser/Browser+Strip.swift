@@ -42,7 +42,7 @@ extension Browser {
 
   /// The time of the brush, or else of the filter, in words; `nil` without either.
   var timesText: String? {
-    if let brushed = strip.brushed { return "brush: \(text(brushed))   Enter: only this time   Esc: no brush" }
+    if let brushed = strip.brushed { return "range: \(text(brushed))   Enter: only this range   Esc: cancel" }
     return times.map { "time: \(text($0))" }
   }
 

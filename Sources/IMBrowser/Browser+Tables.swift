@@ -28,7 +28,7 @@ extension Browser {
     putTable(connections.rows, connectionColumns, &grid)
     if let connection = connections.rows.selected {
       putPreview(
-        &grid, "connection #\(connection.id): its last problems",
+        &grid, "connection #\(connection.id): latest problems",
         none: connection.profile == nil ? Self.undecoded(connection) : "no problems")
     }
   }
@@ -38,7 +38,7 @@ extension Browser {
     switch connection.state {
     case "refused": "refused: a reset answered the SYN"
     case "timeout": "timed out: nothing answered the SYN"
-    default: "nothing of it was decoded" + (connection.label.map { ": \($0)" } ?? "")
+    default: "not decoded" + (connection.label.map { ": \($0)" } ?? "")
     }
   }
 
@@ -104,7 +104,7 @@ extension Browser {
         totals.keepsPayload ? " no topics" : " topics are off (--payload)",
         row: listTop + types.rows.items.count, column: 0, style: Style(.faint))
     }
-    if let type = types.rows.selected { putPreview(&grid, "\(type.name): the last problems", none: "no problems") }
+    if let type = types.rows.selected { putPreview(&grid, "\(type.name): latest problems", none: "no problems") }
   }
 
   private var typeColumns: [Column<StoredTypeCount>] {

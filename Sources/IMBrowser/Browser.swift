@@ -224,7 +224,7 @@ package struct Browser: Sendable {
         if screen == .ladder { ladder.jump(to: found) } else { messages.jump(to: found) }
       } else {
         let name = request.kinds == [] ? "a problem" : "this problem"
-        note = "no message with \(name) \(request.isForward ? "further down" : "further up")"
+        note = "no message with \(name) \(request.isForward ? "below" : "above")"
       }
     case .details(let id, let lines):
       guard id == detailsAwaited else { return }

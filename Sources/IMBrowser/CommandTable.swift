@@ -38,33 +38,34 @@ enum CommandTable {
     TypedCommand(name: "types", action: .types, help: "types of messages"),
     TypedCommand(name: "problems", action: .problems, help: "problems by kind and cause"),
     TypedCommand(
-      name: "ladder", argument: "[CONN]", action: .ladder, help: "the ladder of what is selected, or of a connection"),
+      name: "ladder", argument: "[CONN]", action: .ladder, help: "the ladder of the selection, or of a connection"),
     TypedCommand(
-      name: "filter", argument: "[FILTER]", action: .filter, help: "filter the list, as / does; without FILTER, no more"
+      name: "filter", argument: "[FILTER]", action: .filter,
+      help: "filter the list, as / does; without FILTER, clear it"
     ),
     TypedCommand(
-      name: "time", argument: "[FROM TO]", action: .time, help: "only this time; without FROM and TO, all times"),
+      name: "time", argument: "[FROM TO]", action: .time, help: "show only this time range; without one, all times"),
     TypedCommand(
       name: "sort", argument: "COLUMN [reverse]", words: SessionSort.allCases.map(\.word) + ["reverse"], action: .sort,
       help: "sort the sessions"),
     TypedCommand(
       name: "goto", others: ["g"], argument: "N | TIME", action: .goto,
-      help: "the session or message with a number, or the first message from a time on"),
+      help: "go to a session or message by number, or to the first message from TIME"),
     TypedCommand(
       name: "next", argument: "[PROBLEM]", words: ProblemNames.all, action: .next,
       help: "the next message with a problem"),
     TypedCommand(
       name: "previous", argument: "[PROBLEM]", words: ProblemNames.all, action: .previous,
-      help: "the last message with a problem further up"),
+      help: "the previous message with a problem"),
     TypedCommand(
       name: "graph", argument: "STYLE", words: GraphStyle.allCases.map(\.rawValue), action: .graph,
-      help: "how metrics over time are drawn"),
-    TypedCommand(name: "wrap", action: .wrap, help: "wrap the texts of messages, or cut them again"),
-    TypedCommand(name: "pin", action: .pin, help: "pin the session, or take the pin out"),
-    TypedCommand(name: "command", action: .command, help: "the command that prints what is shown"),
-    TypedCommand(name: "redraw", action: .redraw, help: "paint everything again"),
+      help: "set how metrics over time are drawn"),
+    TypedCommand(name: "wrap", action: .wrap, help: "wrap or cut the text of messages"),
+    TypedCommand(name: "pin", action: .pin, help: "pin or unpin the session"),
+    TypedCommand(name: "command", action: .command, help: "show the equivalent command line"),
+    TypedCommand(name: "redraw", action: .redraw, help: "redraw the screen"),
     TypedCommand(name: "help", action: .help, help: "keys and commands"),
-    TypedCommand(name: "quit", others: ["q"], action: .quit, help: "end"),
+    TypedCommand(name: "quit", others: ["q"], action: .quit, help: "quit"),
   ]
 
   private static var names: [String] { all.flatMap { [$0.name] + $0.others } }
@@ -74,19 +75,19 @@ enum CommandTable {
     let text = line.drop { $0 == " " || $0 == ":" }
     let word = String(text.prefix { $0 != " " })
     let rest = trimmed(text.dropFirst(word.count))
-    guard !word.isEmpty else { throw Mistake(text: "which command? Tab shows what there is") }
+    guard !word.isEmpty else { throw Mistake(text: "which command? Tab lists them") }
     if let found = all.first(where: { $0.name == word || $0.others.contains(word) }) {
       return (try checked(found, rest), rest)
     }
     let begun = all.filter { $0.name.hasPrefix(word) }
     if begun.count == 1 { return (try checked(begun[0], rest), rest) }
-    if begun.count > 1 { throw Mistake(text: "'\(word)' may be " + listed(begun.map(\.name))) }
+    if begun.count > 1 { throw Mistake(text: "'\(word)' is ambiguous: " + listed(begun.map(\.name))) }
     throw Mistake(text: "no command '\(word)'" + meant(word, among: all.map(\.name)))
   }
 
   private static func checked(_ command: TypedCommand, _ rest: String) throws(Mistake) -> TypedCommand {
     guard command.argument.isEmpty, !rest.isEmpty else { return command }
-    throw Mistake(text: ":\(command.name) takes nothing behind it")
+    throw Mistake(text: ":\(command.name) takes no argument")
   }
 
   /// One of the words of a command, which may be begun only.
@@ -97,12 +98,12 @@ enum CommandTable {
     guard !text.isEmpty else { throw Mistake(text: "which \(what)? " + listed(words)) }
     let near = Self.near(text, words)
     throw Mistake(
-      text: "no \(what) '\(text)'; " + (near.isEmpty ? "there is \(listed(words))" : "did you mean \(listed(near))?"))
+      text: "no \(what) '\(text)'; " + (near.isEmpty ? "expected \(listed(words))" : "did you mean \(listed(near))?"))
   }
 
   private static func meant(_ word: String, among names: [String]) -> String {
     let near = near(word, names)
-    return near.isEmpty ? "; Tab shows what there is" : "; did you mean \(listed(near))?"
+    return near.isEmpty ? "; Tab lists them" : "; did you mean \(listed(near))?"
   }
 
   /// The names that a misspelt one may have meant, nearest first.

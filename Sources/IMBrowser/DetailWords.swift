@@ -59,7 +59,7 @@ struct DetailWords {
     case "capture": "bytes are missing from the capture"
     case "status": nil
     case "checksum": "no copy had a correct checksum"
-    case "limit": "it was forgotten to stay within a limit"
+    case "limit": "it was dropped at a memory limit"
     default: values["cause"]
     }
   }

@@ -28,7 +28,7 @@ package struct FrameModel: Equatable, Sendable {
 
   /// What is selected, in a line.
   var status: String {
-    guard anatomy.parts.indices.contains(part) else { return "nothing of it is to be shown" }
+    guard anatomy.parts.indices.contains(part) else { return "nothing to show" }
     let range = selected
     let count = range.count == 1 ? "1 byte" : "\(range.count) bytes"
     let cut =

@@ -87,7 +87,7 @@ package struct KeyMap: Sendable {
 
   private static let moving: [Row] = [
     Row(keys: [Key(.up), Key("k")], label: "↑ k", action: .up, help: "the row above"),
-    Row(keys: [Key(.down), Key("j")], label: "↓ j", action: .down, help: "the row beneath"),
+    Row(keys: [Key(.down), Key("j")], label: "↓ j", action: .down, help: "the row below"),
     Row(keys: [Key(.pageUp), .control("b")], label: "PgUp ^B", action: .pageUp, help: "a screen up"),
     Row(
       keys: [Key(.pageDown), .control("f"), Key(" ")], label: "PgDn ^F Space", action: .pageDown, help: "a screen down"),
@@ -101,24 +101,24 @@ package struct KeyMap: Sendable {
     } + [
       Row(
         keys: [Key("[")], label: "[", action: .brush(-1),
-        help: "a brush over the graph; move it to the left"),
+        help: "select a time range in the graph; move it left"),
       Row(
         keys: [Key("]")], label: "]", action: .brush(1),
-        help: "move it to the right; Enter: only its time; Esc: no brush"),
-      Row(keys: [Key("{")], label: "{", action: .widenBrush(-1), help: "make the brush shorter"),
+        help: "move it right; Enter: show only this range; Esc: cancel"),
+      Row(keys: [Key("{")], label: "{", action: .widenBrush(-1), help: "make the range shorter"),
       Row(keys: [Key("}")], label: "}", action: .widenBrush(1), help: "make it longer"),
       Row(keys: [Key("v")], label: "v", action: .graph, help: "draw metrics over time in dots, bars or letters"),
       Row(keys: [Key(":")], label: ":", action: .typeCommand, help: "type a command; Tab completes it"),
       Row(
-        keys: [Key("!")], label: "!", action: .command, help: "the command that prints what is shown", word: "command"),
+        keys: [Key("!")], label: "!", action: .command, help: "the equivalent command line", word: "command"),
       Row(
         keys: [Key("m")], label: "m", action: .mouse,
-        help: "leave the mouse to the terminal; take it back"
+        help: "give the mouse to the terminal, or take it back"
       ),
-      Row(keys: [.control("l")], label: "^L", action: .redraw, help: "paint everything again"),
-      Row(keys: [.control("z")], label: "^Z", action: .suspend, help: "stop; fg goes on"),
+      Row(keys: [.control("l")], label: "^L", action: .redraw, help: "redraw the screen"),
+      Row(keys: [.control("z")], label: "^Z", action: .suspend, help: "suspend; fg resumes"),
       Row(keys: [Key("?"), Key(.function(1))], label: "? F1", action: .help, help: "this help", word: "help"),
-      Row(keys: [Key("q"), .control("c")], label: "q ^C", action: .quit, help: "end", word: "quit"),
+      Row(keys: [Key("q"), .control("c")], label: "q ^C", action: .quit, help: "quit", word: "quit"),
     ]
 
   /// The key before a digit that goes to the next problem of a kind.
@@ -126,7 +126,7 @@ package struct KeyMap: Sendable {
 
   private static let back = Row(
     keys: [Key(.escape), Key(.backspace), Key(.left), Key("h")], label: "Esc ← h", action: .back,
-    help: "first without the filter; then the screen before", word: "back")
+    help: "clear the filter, then go back", word: "back")
 
   /// Keys of the list of sessions.
   package static let sessions = KeyMap(
@@ -138,13 +138,13 @@ package struct KeyMap: Sendable {
         keys: [Key("/")], label: "/", action: .filter, help: "only sessions with these words in name or addresses",
         word: "filter"),
       Row(keys: [Key("s")], label: "s", action: .sort, help: "sort by the next column", word: "sort"),
-      Row(keys: [Key("r")], label: "r", action: .reverse, help: "turn the order round"),
+      Row(keys: [Key("r")], label: "r", action: .reverse, help: "reverse the order"),
       Row(
-        keys: [Key("p")], label: "p", action: .pin, help: "pin the session to the top, or take the pin out", word: "pin"
+        keys: [Key("p")], label: "p", action: .pin, help: "pin the session to the top, or unpin it", word: "pin"
       ),
       Row(keys: [Key("a")], label: "a", action: .allMessages, help: "messages of all sessions", word: "all"),
       Row(keys: [Key("P")], label: "P", action: .problems, help: "problems by kind and cause", word: "problems"),
-      Row(keys: [Key(.escape)], label: "Esc", action: .back, help: "without the filter; then at all times"),
+      Row(keys: [Key(.escape)], label: "Esc", action: .back, help: "clear the filter, then the time range"),
     ] + moving + general)
 
   /// Keys of the list of messages.
@@ -157,26 +157,26 @@ package struct KeyMap: Sendable {
         keys: [Key("l")], label: "l", action: .ladder, help: "the ladder of the message's connection", word: "ladder"),
       back,
       Row(
-        keys: [Key("/")], label: "/", action: .filter, help: "only messages that a -Y filter lets through",
+        keys: [Key("/")], label: "/", action: .filter, help: "only messages that match a -Y filter",
         word: "filter"),
       Row(
         keys: [Key("f")], label: "f", action: .follow,
-        help: "stay at the end while messages come, or stay where you are",
+        help: "follow new messages, or stop following",
         word: "follow"),
-      Row(keys: [Key(" ")], label: "Space", action: .mark, help: "select the message, or take that back"),
+      Row(keys: [Key(" ")], label: "Space", action: .mark, help: "select or deselect the message"),
       Row(
         keys: [Key("w")], label: "w", action: .savePackets,
-        help: "write the packets of the selected messages, or of all that are listed, to a capture file", word: "pcap"),
+        help: "save the packets of the selected messages, or of all listed ones, as a capture", word: "pcap"),
       Row(
         keys: [Key("e")], label: "e", action: .saveRows,
-        help: "write the selected messages, or all that are listed, as CSV or JSON lines", word: "export"),
+        help: "save the selected messages, or all listed ones, as CSV or JSON lines", word: "export"),
       Row(
         keys: [Key("x")], label: "x", action: .unfold,
-        help: "show the fields of the message beneath it, or hide them"),
-      Row(keys: [Key("u")], label: "u", action: .texts, help: "show topics and what messages say, or hide them"),
-      Row(keys: [Key("W")], label: "W", action: .wrap, help: "wrap the texts of messages, or cut them again"),
+        help: "show or hide the fields of the message below it"),
+      Row(keys: [Key("u")], label: "u", action: .texts, help: "show or hide topics and message text"),
+      Row(keys: [Key("W")], label: "W", action: .wrap, help: "wrap or cut the text of messages"),
       Row(keys: [Key("n")], label: "n", action: .nextProblem, help: "the next message with a problem", word: "next!"),
-      Row(keys: [Key("N")], label: "N", action: .previousProblem, help: "the last one with a problem"),
+      Row(keys: [Key("N")], label: "N", action: .previousProblem, help: "the previous message with a problem"),
     ]
       + ProblemNames.all.enumerated().map { i, name in
         Row(
@@ -218,14 +218,14 @@ package struct KeyMap: Sendable {
       back,
       Row(
         keys: [Key("n")], label: "n", action: .nextProblem, help: "the next message with a problem", word: "next!"),
-      Row(keys: [Key("N")], label: "N", action: .previousProblem, help: "the last one with a problem"),
+      Row(keys: [Key("N")], label: "N", action: .previousProblem, help: "the previous message with a problem"),
       Row(
         keys: [Key("t")], label: "t", action: .clock, help: "times of day, or since the first message", word: "times"),
       Row(
         keys: [Key("w")], label: "w", action: .savePackets,
-        help: "write the packets of the ladder's messages to a capture file", word: "pcap"),
+        help: "save the packets of the ladder's messages as a capture", word: "pcap"),
       Row(
-        keys: [Key("e")], label: "e", action: .saveLadder, help: "write the ladder to a file, as text or SVG",
+        keys: [Key("e")], label: "e", action: .saveLadder, help: "save the ladder as text or SVG",
         word: "export"),
     ] + moving + general)
 
@@ -242,11 +242,11 @@ package struct KeyMap: Sendable {
   package static let frame = KeyMap(
     [
       Row(
-        keys: [Key(.tab), Key(.backTab)], label: "Tab", action: .otherPane, help: "between the fields and the bytes",
+        keys: [Key(.tab), Key(.backTab)], label: "Tab", action: .otherPane, help: "switch between fields and bytes",
         word: "pane"),
       Row(keys: [Key(.left), Key("h")], label: "← h", action: .left, help: "the byte before"),
       Row(keys: [Key(.right), Key("l")], label: "→ l", action: .right, help: "the next byte"),
       Row(
-        keys: [Key(.escape), Key(.backspace)], label: "Esc", action: .back, help: "the messages", word: "back"),
+        keys: [Key(.escape), Key(.backspace)], label: "Esc", action: .back, help: "back to the messages", word: "back"),
     ] + moving + general)
 }

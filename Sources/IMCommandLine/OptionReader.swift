@@ -116,7 +116,7 @@ struct OptionReader<C: Command> {
     if let word {
       let name = spelling.names.last ?? ""
       let joined = quoted(name + (name.utf8.count > 2 ? "=" : "") + word)
-      message += ": \(quoted(word)) begins with a dash; where it is the value, write \(joined)"
+      message += ": \(quoted(word)) begins with a dash; if it is the value, write \(joined)"
     }
     return Fault(message: message, row: row.row(C()))
   }

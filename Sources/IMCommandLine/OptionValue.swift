@@ -58,7 +58,7 @@ extension String: OptionValue {
   /// The text; `nil` for the empty one, which is no default to tell.
   package var word: String? { isEmpty ? nil : self }
   /// Anything goes.
-  package static var expected: String { "a text" }
+  package static var expected: String { "text" }
 }
 
 extension Optional: OptionValue where Wrapped: OptionValue {

@@ -69,7 +69,7 @@ private func strange(_ word: String, in place: CommandTree) -> Fault {
 
 /// A value behind the equals sign of an option that has none.
 func takesNoValue(_ name: String, _ value: Substring.UTF8View, _ row: Row? = nil) -> Fault {
-  Fault(message: "'\(name)' takes no value, and \(quoted(String(Substring(value)))) was given", row: row)
+  Fault(message: "'\(name)' takes no value, but \(quoted(String(Substring(value)))) was given", row: row)
 }
 
 private func noMember(_ word: String, in place: CommandTree) -> Fault {

@@ -16,8 +16,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("laddr", "no command 'laddr'; did you mean ladder?"), ("xyz", "no command 'xyz'; Tab shows what there is"),
-    ("p", "'p' may be problems, previous or pin"), ("quit now", ":quit takes nothing behind it"),
+    ("laddr", "no command 'laddr'; did you mean ladder?"), ("xyz", "no command 'xyz'; Tab lists them"),
+    ("p", "'p' is ambiguous: problems, previous or pin"), ("quit now", ":quit takes no argument"),
     ("sesions", "no command 'sesions'; did you mean sessions?"),
   ]) func mistakes(_ line: String, _ text: String) {
     #expect(throws: CommandTable.Mistake(text: text)) { try CommandTable.parse(line) }

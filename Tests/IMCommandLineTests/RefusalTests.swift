@@ -22,22 +22,22 @@ import Testing
     (["-=x"], "unknown option '-=' in '-=x'"),
     (["-é"], "unknown option '-é'"),
     (["count", "--colour", "red"], "unknown option '--colour'"),
-    (["lists", "--help=1"], "'--help' takes no value, and '1' was given"),
+    (["lists", "--help=1"], "'--help' takes no value, but '1' was given"),
     // Values that are missing, and those that nobody asked for.
     (["-r"], "missing value for '-r <file>'"),
     (["-vr"], "missing value for '-r <file>'"),
     (["--colour"], "missing value for '--colour <colour>'"),
     (["--colour="], "missing value for '--colour <colour>'"),
     (["-j"], "missing value for '--jobs <count>'"),
-    (["-c", "-1"], "missing value for '-c <count>': '-1' begins with a dash; where it is the value, write '-c-1'"),
+    (["-c", "-1"], "missing value for '-c <count>': '-1' begins with a dash; if it is the value, write '-c-1'"),
     (
       ["--folder", "--port"],
-      "missing value for '--folder <folder>': '--port' begins with a dash; where it is the value, write '--folder=--port'"
+      "missing value for '--folder <folder>': '--port' begins with a dash; if it is the value, write '--folder=--port'"
     ),
-    (["-r", "--", "x"], "missing value for '-r <file>': '--' begins with a dash; where it is the value, write '-r--'"),
-    (["--no-checks=1"], "'--no-checks' takes no value, and '1' was given"),
-    (["--help=1"], "'--help' takes no value, and '1' was given"),
-    (["-q=3"], "'-q' takes no value, and '3' was given"),
+    (["-r", "--", "x"], "missing value for '-r <file>': '--' begins with a dash; if it is the value, write '-r--'"),
+    (["--no-checks=1"], "'--no-checks' takes no value, but '1' was given"),
+    (["--help=1"], "'--help' takes no value, but '1' was given"),
+    (["-q=3"], "'-q' takes no value, but '3' was given"),
     // Values that are wrong.
     (["--colour", "pink"], "the value 'pink' is invalid for '--colour <colour>': expected one of red, green or blue"),
     (["-c", "x"], "the value 'x' is invalid for '-c <count>': expected a whole number, 0 or greater"),

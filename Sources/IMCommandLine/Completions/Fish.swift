@@ -5,7 +5,7 @@ func fishCompletions(_ tree: CommandTree) -> String {
   return """
     # Completions of \(name) for fish, as '\(name) completion fish' prints them.
 
-    # The commands that the words before the cursor name, each behind a slash, and the number of words behind them.
+    # The commands named by the words before the cursor, each after a slash, and the number of words after them.
     function __\(name)_place
         set -l place
         set -l words (commandline -opc)

@@ -185,7 +185,7 @@ def check_problems_one_by_one(bench):
         terminal.press("n")
         wait_selected(terminal, r"^[!R~] +%d " % number)
     terminal.press("n")
-    terminal.wait("no message with a problem further down")
+    terminal.wait("no message with a problem below")
     for number in reversed(wanted[:-1]):
         terminal.press("N")
         wait_selected(terminal, r"^[!R~] +%d " % number)
@@ -207,7 +207,7 @@ def check_problems_by_kind(bench):
             "--format", "csv").stdout.splitlines()[1]
         terminal.press("'", str(key + 1))
         if first == "0":
-            terminal.wait("no message with this problem further down")
+            terminal.wait("no message with this problem below")
         else:
             wait_selected(terminal, r"^[!R~] +%s " % first)
 
@@ -231,7 +231,7 @@ def check_problems_by_kind_and_cause(bench):
         bit = bench.imdump("query", store, "SELECT bit FROM problem_kind WHERE name = '%s'" % kind, "--format", "csv")
         bit = bit.stdout.splitlines()[1]
         if not bit:
-            terminal.wait(kind + " concerns a stream")
+            terminal.wait(kind + " is about a stream")
             continue
         wanted = bench.imdump(
             "query", store, "SELECT id FROM messages WHERE problems & %s <> 0 ORDER BY id" % bit, "--format", "csv")
@@ -274,9 +274,9 @@ def check_the_equivalent_command(bench):
     wanted = "imdump messages %s --by session" % capture
     terminal.wait(lambda text: terminal.tmux("show-buffer").stdout == wanted)
     terminal.press("!")
-    terminal.wait("this prints what is shown")
+    terminal.wait("equivalent command")
     terminal.press("Escape")
-    terminal.wait("3 of 3", absent="this prints")
+    terminal.wait("3 of 3", absent="equivalent command")
     terminal.press("Enter")
     terminal.wait("^ session 49147")
     terminal.press("/")
@@ -285,7 +285,7 @@ def check_the_equivalent_command(bench):
     lines = terminal.wait(lambda text: "filter: retries > 0" in text and not re.search(r"^  +\d+ \d\d:", text, re.M))
     shown = len([line for line in lines if re.match(r"^[!R~ ] +\d+ \d\d:\d\d:\d\d\.", line)])
     terminal.press("!")
-    lines = terminal.wait("this prints what is shown")
+    lines = terminal.wait("equivalent command")
     command = re.search(r"imdump messages (\S+) -Y '(.*)'", "\n".join(lines))
     printed = bench.imdump("messages", "-q", "--json", command.group(1), "-Y", command.group(2)).stdout.splitlines()
     assert len(printed) == shown > 0, (printed, shown)

@@ -105,13 +105,13 @@ def check_a_capture_is_followed(bench):
         took = time.monotonic() - begun
         assert took < 20, "the first message took %.1f s" % took
         terminal.press("a")
-        terminal.wait("▼ follows")
+        terminal.wait("▼ following")
         terminal.press("g")
         terminal.wait(r"^. +1 ")
         send(space, some[len(first):])
         terminal.wait(r"▼ \d+ new")
         terminal.press("G")
-        terminal.wait("▼ follows")
+        terminal.wait("▼ following")
         # In the middle and in the end, sums are those of the rows.
         found, wanted = sums(store)
         assert found == wanted, (found, wanted)
@@ -119,7 +119,7 @@ def check_a_capture_is_followed(bench):
         assert count > 0
         # The bytes of a message that is in the file of packets already.
         terminal.press("Up")
-        terminal.wait("messages of all sessions", absent="▼ follows")
+        terminal.wait("messages of all sessions", absent="▼ following")
         terminal.press("Enter")
         terminal.wait(r"\d+ bytes at \d+")
         terminal.press("BSpace")

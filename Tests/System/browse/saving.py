@@ -85,12 +85,12 @@ def check_a_file_that_is_there(bench):
     with open(path, "w") as file:
         file.write("mine")
     name(terminal, "e", "mine.csv")
-    terminal.wait("mine.csv is there already: replace it")
+    terminal.wait("mine.csv already exists. Replace it")
     terminal.press("n")
-    terminal.wait("left as it is")
+    terminal.wait("was not changed")
     assert open(path).read() == "mine"
     name(terminal, "e", "mine.csv")
-    terminal.wait("replace it")
+    terminal.wait("Replace it")
     terminal.press("y")
     terminal.wait("mine.csv: 120 messages")
     assert open(path).read().startswith("id,time,")
@@ -140,11 +140,11 @@ def check_ladders(bench):
     assert len(rows) == len(text.splitlines()) - 2, (len(rows), text)
     # What is there is asked about, and Esc leaves everything as it is.
     name(terminal, "e", "one.txt")
-    terminal.wait("replace it")
+    terminal.wait("Replace it")
     terminal.press("n")
-    terminal.wait("left as it is")
+    terminal.wait("was not changed")
     terminal.press("e")
-    terminal.wait("the ladder to")
+    terminal.wait("the ladder as")
     terminal.press("Escape")
     shown(terminal, "ladder")
 

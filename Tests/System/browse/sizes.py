@@ -15,7 +15,7 @@ def check_sizes(bench):
         lines = terminal.wait(fits)
         heading = heading_of(lines)
         # Tabs, totals and a preview where there are rows for them.
-        assert (heading > 2) == (height >= 16) and any("its last problems" in line for line in lines) == (height >= 24), lines
+        assert (heading > 2) == (height >= 16) and any("latest problems" in line for line in lines) == (height >= 24), lines
         assert "49147" in lines[heading + 1] and " 15" in lines[heading + 1], lines[heading + 1]
         assert ("server" in lines[heading]) == (width >= 150), lines[heading]
 

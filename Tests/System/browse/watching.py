@@ -32,7 +32,7 @@ def check_new_rows_are_noticed(bench):
     terminal.wait(r"▼ 1,20\d new")
     assert "  1 " in "\n".join(terminal.lines()[2:6]), terminal.text()
     terminal.press("G")
-    terminal.wait("▼ follows")
+    terminal.wait("▼ following")
     terminal.wait(r"^. +%d " % last)
     add(3)
     terminal.wait(r"^. +%d " % last)
