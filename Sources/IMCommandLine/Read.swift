@@ -15,7 +15,7 @@ package func read(_ words: [String], as root: Member) -> Reading {
       if word == "--version" { return .version(root.about.version) }
     }
     if let word = rest.first, !isDashed(word), let name = place.memberSuggested(for: word) {
-      throw Fault(message: "there is no subcommand \(quoted(word)); did you mean '\(name)'?")
+      throw Fault(message: "unknown subcommand \(quoted(word)); did you mean '\(name)'?")
     }
     guard place.command != nil || rest.isEmpty else { throw strange(rest[rest.startIndex], in: place) }
   } catch {
@@ -74,10 +74,10 @@ func takesNoValue(_ name: String, _ value: Substring.UTF8View, _ row: Row? = nil
 
 private func noMember(_ word: String, in place: CommandTree) -> Fault {
   if let name = place.memberSuggested(for: word) {
-    return Fault(message: "there is no subcommand \(quoted(word)); did you mean '\(name)'?")
+    return Fault(message: "unknown subcommand \(quoted(word)); did you mean '\(name)'?")
   }
-  let names = place.visibleMembers.map(\.about.name).joined(last: "and")
-  return Fault(message: "there is no subcommand \(quoted(word)); there are \(names)")
+  let names = place.visibleMembers.map(\.about.name).joined(last: "or")
+  return Fault(message: "unknown subcommand \(quoted(word)); expected \(names)")
 }
 
 /// The end of a message that has a better name to offer.

@@ -59,14 +59,14 @@ import Testing
     (["count", "twice", "x"], "unexpected argument 'x'"),
     (["count", "n", "-qv"], "-q and -v contradict each other"),
     // Subcommands; a near miss is not taken for an operand.
-    (["coun", "x"], "there is no subcommand 'coun'; did you mean 'count'?"),
-    (["piant"], "there is no subcommand 'piant'; did you mean 'paint'?"),
-    (["hlep"], "there is no subcommand 'hlep'; did you mean 'help'?"),
-    (["count", "twic"], "there is no subcommand 'twic'; did you mean 'twice'?"),
-    (["lists", "all"], "there is no subcommand 'all'; there are show"),
+    (["coun", "x"], "unknown subcommand 'coun'; did you mean 'count'?"),
+    (["piant"], "unknown subcommand 'piant'; did you mean 'paint'?"),
+    (["hlep"], "unknown subcommand 'hlep'; did you mean 'help'?"),
+    (["count", "twic"], "unknown subcommand 'twic'; did you mean 'twice'?"),
+    (["lists", "all"], "unknown subcommand 'all'; expected show"),
     (["lists", "-v"], "unknown option '-v'"),
-    (["help", "nope"], "there is no subcommand 'nope'; there are count, lists and paint"),
-    (["help", "lists", "sho"], "there is no subcommand 'sho'; did you mean 'show'?"),
+    (["help", "nope"], "unknown subcommand 'nope'; expected count, lists or paint"),
+    (["help", "lists", "sho"], "unknown subcommand 'sho'; did you mean 'show'?"),
     (["help", "paint", "red"], "unexpected argument 'red'"),
     (["help", "--versio"], "unknown option '--versio'; did you mean '--version'?"),
   ]
@@ -97,7 +97,7 @@ import Testing
         """)
     #expect(
       refusal("coun")?.text == """
-        there is no subcommand 'coun'; did you mean 'count'?
+        unknown subcommand 'coun'; did you mean 'count'?
         Usage: tool [<options>] [<word> ...]
                tool <subcommand>
           See 'tool --help' for more information.

@@ -95,7 +95,7 @@ import Testing
 
   @Test(
     arguments: [
-      (["laod"], "there is no subcommand 'laod'; did you mean 'load'?"),
+      (["laod"], "unknown subcommand 'laod'; did you mean 'load'?"),
       (["load", "--connection", "3"], "unknown option '--connection'; did you mean '--connections'?"),
       (["load", "--rate", "x"], "the value 'x' is invalid for '--rate <n>': expected a number from 0 to 10000000"),
       (["chat", "--name", "ann"], "expected --to, of at most 256 bytes"),
