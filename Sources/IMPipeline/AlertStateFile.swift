@@ -35,7 +35,7 @@ final class AlertStateFile {
     writer = Writer(file)
     lock = file.lock()
     guard lock != -EWOULDBLOCK else {
-      throw UsageError(message: "--state \(path): another imdump keeps its state there")
+      throw UsageError(message: "--state \(path): in use by another imdump")
     }
     try load(maximumSeries)
   }
@@ -53,7 +53,7 @@ final class AlertStateFile {
     }
     defer { close(descriptor) }
     guard let bytes = ShipStore.contents(descriptor, limit: AlertSnapshot.maximumBytes + 64) else {
-      return putAside("it has more than \(AlertSnapshot.maximumBytes >> 20) MiB")
+      return putAside("larger than \(AlertSnapshot.maximumBytes >> 20) MiB")
     }
     do throws(AlertStateError) {
       kept = try AlertSnapshot(bytes, maximumSeries: maximumSeries)
@@ -65,13 +65,13 @@ final class AlertStateFile {
   /// Says why the run begins without the state, and keeps the file under another name.
   private func putAside(_ reason: String) {
     let isAside = file.rename(suffix: ".bad")
-    drop(reason + (isAside ? "; the file is now \(shown(path)).bad" : ""))
+    drop(reason + (isAside ? "; renamed to \(shown(path)).bad" : ""))
   }
 
   /// Says why the run begins without the state.
   func drop(_ reason: String) {
     kept = nil
-    logError("--state \(shown(path)): \(reason); rules begin without a state")
+    logError("--state \(shown(path)): \(reason); rules start without a state")
   }
 
   /// The state that was kept, once.
@@ -82,9 +82,9 @@ final class AlertStateFile {
 
   /// Throws where this process may not make files in the folder, or has no lock.
   func checkRights() throws(CaptureError) {
-    try requireMayMakeFiles(in: folder, path, "the state of alerts cannot be written")
+    try requireMayMakeFiles(in: folder, path, "cannot write the alert state")
     guard lock < 0 else { return }
-    throw CaptureError(.ioError, path, "the state of alerts cannot be locked: \(systemText(-lock))", errno: -lock)
+    throw CaptureError(.ioError, path, "cannot lock the alert state: \(systemText(-lock))", errno: -lock)
   }
 
   /// Whether it is time to write a state. After `isTold` an alert was told since the last one.
@@ -109,7 +109,7 @@ final class AlertStateFile {
     let bytes = snapshot.bytes
     if bytes == nil, !isTooLarge {
       logError(
-        "--state \(shown(path)): the state would have more than \(AlertSnapshot.maximumBytes >> 20) MiB, and is not written"
+        "--state \(shown(path)): not written: the state exceeds \(AlertSnapshot.maximumBytes >> 20) MiB"
       )
     }
     isTooLarge = bytes == nil
@@ -137,7 +137,7 @@ final class AlertStateFile {
         lock.tell()
       }
       guard thread == nil else { return }
-      thread = try WorkerThread("imdump-state", for: path, "write the state of alerts") { [self] in
+      thread = try WorkerThread("imdump-state", for: path, "write the alert state") { [self] in
         while let bytes = next() { write(bytes) }
       }
     }

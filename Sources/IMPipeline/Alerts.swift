@@ -67,13 +67,13 @@ final class Alerts: RunFeature {
       if other {
         throw UsageError(
           message:
-            "--evidence, --hook, --webhook, --alertmanager, --alert-spool and --state are about the alerts of --rules")
+            "--evidence, --hook, --webhook, --alertmanager, --alert-spool and --state need --rules")
       }
       return nil
     }
     if options.spool != nil, !options.isDelivered {
       throw UsageError(
-        message: "--alert-spool keeps what --hook, --webhook and --alertmanager cannot deliver: give one")
+        message: "--alert-spool needs --hook, --webhook or --alertmanager")
     }
     self.run = run
     let isLive = run.input.interface != nil
@@ -116,7 +116,7 @@ final class Alerts: RunFeature {
     guard !run.report.isQuiet else { return }
     monitor.overflowed = { rule in
       logError(
-        "rule \(rule.name) has reached max_series (\(rule.maximumSeries ?? 0)): samples of further groups are not counted"
+        "rule \(rule.name) has reached max_series (\(rule.maximumSeries ?? 0)): samples of new groups are not counted"
       )
     }
   }
@@ -125,7 +125,7 @@ final class Alerts: RunFeature {
   private static func problem(_ file: AlertRules, _ run: Run) -> String? {
     guard run.owners == nil else { return nil }
     return file.rules.first { $0.scope == .owner || $0.grouping == .owner }.map {
-      "rule \($0.name): the \($0.scope == .owner ? "scope" : "group") owner is known of this host's sockets, live only"
+      "rule \($0.name): the \($0.scope == .owner ? "scope" : "group") owner needs a live capture on the host of the sockets"
     }
   }
 
@@ -176,7 +176,7 @@ final class Alerts: RunFeature {
     guard let state, let kept = state.take() else { return }
     // Packets may come a little late.
     guard kept.clock.nanoseconds(since: time) <= 60_000_000_000 else {
-      return state.drop("its packets are later than those of this run")
+      return state.drop("it is of later packets than those of this run")
     }
     let changes: RuleChanges
     do throws(UsageError) {
@@ -190,7 +190,7 @@ final class Alerts: RunFeature {
     guard !run.report.isQuiet else { return }
     let others = changes.changed + changes.removed + changes.added > 0 ? ", \(Self.words(changes))" : ""
     logError(
-      "--state: \(count(UInt64(changes.kept), "rule")) going on\(others); \(count(UInt64(firing.count), "alert")) firing"
+      "--state: \(count(UInt64(changes.kept), "rule")) continued\(others); \(count(UInt64(firing.count), "alert")) firing"
     )
   }
 
@@ -206,9 +206,9 @@ final class Alerts: RunFeature {
       self.text = text
       guard !run.report.isQuiet else { return }
       logError(
-        "\(file.path): read again: \(count(UInt64(rules.rules.count), "rule")), \(Self.words(changes))")
+        "\(file.path): reloaded: \(count(UInt64(rules.rules.count), "rule")), \(Self.words(changes))")
     } catch {
-      logError("\(error.message); the rules stay as they were")
+      logError("\(error.message); the old rules stay in use")
     }
   }
 
@@ -277,22 +277,25 @@ final class Alerts: RunFeature {
     logError("\(count(figures.fired, "alert")) fired, \(figures.resolved) resolved")
     if state != nil, !monitor.firing.isEmpty {
       logError(
-        "\(count(UInt64(monitor.firing.count), "alert")) still firing: the next run with --state goes on with them")
+        "\(count(UInt64(monitor.firing.count), "alert")) still firing: the next run with --state continues them")
     }
     if figures.held > 0 {
       logError(
-        "\(count(figures.held, "alert")) held, because of what the capture lacks: whether they are true is not known")
+        "\(count(figures.held, "alert")) held: packets are missing from the capture, so it is not known whether they are true"
+      )
     }
     if let deleted = evidence?.deleted, deleted > 0 {
-      logError("\(count(deleted, "capture")) of evidence deleted, the oldest: the folder had reached --evidence-max")
+      logError("\(count(deleted, "evidence capture")) deleted, oldest first: the folder had reached --evidence-max")
     }
-    if figures.suppressed > 0 { logError("\(count(figures.suppressed, "alert")) not told: a rule tells 100 a minute") }
+    if figures.suppressed > 0 {
+      logError("\(count(figures.suppressed, "alert")) suppressed: a rule reports at most 100 per minute")
+    }
     for (rule, samples) in monitor.refusedByRule {
       logError("rule \(rule): \(count(samples, "sample")) not counted: it had reached max_series")
     }
     if figures.refused + figures.evicted > 0 {
       logError(
-        "a limit is reached: rules kept no state of \(figures.refused) samples and forgot \(figures.evicted) states")
+        "a limit is reached: rules ignored \(figures.refused) samples and dropped \(figures.evicted) states")
     }
     return status
   }
@@ -334,5 +337,5 @@ package func checkRules(_ path: String, profiles names: [String]) throws(UsageEr
     plans = known
     return RuleFilters.examine(text, known)
   }.rules
-  return printText("\(shown(path)): \(count(UInt64(rules.count), "rule")), in order\n")
+  return printText("\(shown(path)): \(count(UInt64(rules.count), "rule")), no errors\n")
 }

@@ -20,7 +20,7 @@ struct AtomicFile: Sendable {
     let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     name = slash.map { String(path[path.index(after: $0)...]) } ?? path
     guard !name.isEmpty, name != ".", name != ".." else {
-      throw UsageError(message: "\(option) \(path): give the name of a file")
+      throw UsageError(message: "\(option) \(path): expected the name of a file")
     }
     folder = imdump_open_folder(parent)
     guard folder >= 0 else { throw UsageError(message: "\(option) \(path): \(systemText(-folder))") }
@@ -88,6 +88,6 @@ func requireMayMakeFiles(in folder: Int32, _ path: String, _ what: String) throw
   guard error != 0 else { return }
   throw CaptureError(
     .ioError, path,
-    "\(what): \(systemText(error)) for user \(geteuid()); give the folder to that user, or name another with -Z",
+    "\(what): \(systemText(error)) for user \(geteuid()); give the folder to that user, or choose another user with -Z",
     errno: error)
 }

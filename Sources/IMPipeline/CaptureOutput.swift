@@ -52,7 +52,7 @@ final class CaptureOutput {
     names = FileNames(String(slash.map { path[path.index(after: $0)...] } ?? path[...]), rotation)
     guard rotation.isOn else { return }
     if names.name(0, at: 0) == nil {
-      throw CaptureError(.ioError, path, "is no name for a file, or its format gives none")
+      throw CaptureError(.ioError, path, "is not a file name, or its format yields none")
     }
     try openFolder(slash.map { String(path[...$0]) } ?? "")
   }
@@ -132,7 +132,7 @@ final class CaptureOutput {
     let place = folderName.isEmpty ? "the folder" : folderName
     throw CaptureError(
       .ioError, path,
-      "the next file cannot be made: \(systemText(errno)) for user \(geteuid()) in \(place); give it to that user, or name another with -Z",
+      "cannot create the next file: \(systemText(errno)) for user \(geteuid()) in \(place); give it to that user, or choose another user with -Z",
       errno: errno)
   }
 
@@ -210,7 +210,7 @@ final class CaptureOutput {
   func abandon() { writer = nil }
 
   private func stay(_ reason: String) {
-    logError("\(folderName)\(name): cannot be opened again: \(reason); writing goes on in the file that had this name")
+    logError("\(folderName)\(name): cannot reopen: \(reason); still writing to the file that had this name")
   }
 
   /// Ends the period that is open, unless `time` lies in it by the clock, which may have been set back an hour.
@@ -233,13 +233,13 @@ final class CaptureOutput {
   /// followed.
   private func openNext() throws(CaptureError) {
     guard let folder, let next = names.name(number, at: second) else {
-      throw CaptureError(.ioError, path, "its format gives no name for a file")
+      throw CaptureError(.ioError, path, "its format yields no file name")
     }
     name = next
     let whole = folderName + next
     let descriptor = openFile(folder, replaces: true)
     guard descriptor >= 0 else {
-      if descriptor == -ELOOP { throw CaptureError(.ioError, whole, "is no file that could be replaced") }
+      if descriptor == -ELOOP { throw CaptureError(.ioError, whole, "is not a file that can be replaced") }
       throw CaptureError(.ioError, whole, "create: \(reason(-descriptor))", errno: -descriptor)
     }
     try begin(CaptureWriter(descriptor: descriptor, isOwned: true, name: whole, linkType: linkType, form: form))

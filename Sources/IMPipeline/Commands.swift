@@ -87,7 +87,7 @@ package func runStats(
 ) throws(UsageError) -> ExitStatus {
   let run = try Run(input: input, decode: decode, report: report)
   if let filter {
-    guard per == nil else { throw UsageError(message: "--per is of all messages: it takes no -Y") }
+    guard per == nil else { throw UsageError(message: "--per counts all messages; it cannot be combined with -Y") }
     return try printChosenStats(run, .standard(), filter, isJSON: isJSON)
   }
   if let per { return printPeriods(run, .standard(), per: per, isJSON: isJSON) }

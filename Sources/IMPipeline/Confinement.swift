@@ -97,7 +97,7 @@ struct Confinement {
       return
     }
     if let name = options.user {
-      guard let named = User(named: name) else { throw UsageError(message: "-Z: there is no user '\(name)'") }
+      guard let named = User(named: name) else { throw UsageError(message: "-Z: no such user: '\(name)'") }
       (user, keepsOwner) = (named.uid == 0 ? nil : named, false)
     } else if isLive {
       (user, keepsOwner) = (Self.usualUser, false)
@@ -144,20 +144,20 @@ struct Confinement {
       try check("become user \(user.name) (-Z root would stay root)", imdump_become(user.uid, user.gid))
     }
     // Root that stays root keeps what opens its files.
-    if geteuid() != 0 { try check("give up capabilities", imdump_drop_capabilities()) }
+    if geteuid() != 0 { try check("drop capabilities", imdump_drop_capabilities()) }
     try check("set no_new_privs", imdump_no_new_privileges())
     guard isSandboxed else { return }
     let landlock = folders.withUnsafeBufferPointer {
       // What is written comes from the broker, or from openers.
       keepsOwner ? imdump_restrict_reading(nil, 0) : imdump_restrict_writing($0.baseAddress, Int32($0.count))
     }
-    if landlock < 0 { note("no Landlock here, so files can be written elsewhere", -landlock) }
+    if landlock < 0 { note("Landlock is not available, so writing other files is not prevented", -landlock) }
     let filter = (openers.map(\.descriptor) + (broker.map { [$0] } ?? [])).withUnsafeBufferPointer {
       imdump_filter_system_calls(
         mayWrite ? 1 : 0, $0.baseAddress, Int32($0.count), listener ?? -1, keepsDatabase ? 1 : 0,
         isInteractive ? 1 : 0)
     }
-    if filter < 0 { note("no filter of system calls here", -filter) }
+    if filter < 0 { note("no system call filter is available", -filter) }
   }
 
   /// Opens what is to be read, and starts the process that opens the rest. Its socket; nil where there is nothing to open.
@@ -186,7 +186,7 @@ struct Confinement {
           kind: Int32(IMDUMP_BROKER_FOLDER), path: text(""), pattern: text(place.pattern), folder: place.folder))
     }
     guard texts.allSatisfy({ $0 != nil }) else {
-      throw CaptureError(.captureFailed, "giving up rights", "start a process: \(systemText(ENOMEM))", errno: ENOMEM)
+      throw CaptureError(.captureFailed, "dropping privileges", "start a process: \(systemText(ENOMEM))", errno: ENOMEM)
     }
     let socket = items.withUnsafeBufferPointer {
       imdump_broker_start($0.baseAddress, Int32($0.count), isSandboxed ? 1 : 0)
@@ -198,7 +198,7 @@ struct Confinement {
 
   private func check(_ action: String, _ result: Int32) throws(CaptureError) {
     if result < 0 {
-      throw CaptureError(.captureFailed, "giving up rights", "\(action): \(systemText(-result))", errno: -result)
+      throw CaptureError(.captureFailed, "dropping privileges", "\(action): \(systemText(-result))", errno: -result)
     }
   }
 
@@ -212,8 +212,8 @@ struct Confinement {
 /// Which files it reads and writes is the caller's choice, so it must do that with the caller's rights.
 package func borrowedRights() -> String? {
   guard getuid() != geteuid() || getgid() != getegid() else { return nil }
-  return "setuid and setgid are not for imdump: it would open its caller's files with rights that are not his; "
-    + "take the bit away, and give the command what capturing needs: setcap cap_net_raw+ep"
+  return "imdump must not be setuid or setgid: it would open files with rights that its caller does not have; "
+    + "remove the bit, and use setcap cap_net_raw+ep instead"
 }
 
 /// From now on a fault in imdump itself prints one line before it ends the process, and nothing of what memory holds.

@@ -177,7 +177,7 @@ func printConnections(
   printer.end()
   if sink.leftOut > 0 {
     logError(
-      "a limit (--mem) is reached: the last \(count(sink.leftOut, "connection")) of the list left out; the totals count them"
+      "the memory limit (--mem) is reached: the last \(count(sink.leftOut, "connection")) left out of the list, but counted in the totals"
     )
   }
   let status = run.conclude(driver, errors, output)

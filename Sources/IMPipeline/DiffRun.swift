@@ -10,7 +10,7 @@ package func runDiff(
   old: String, new: String, input: InputOptions, decode: DecodeOptions, report: ReportOptions,
   conditions: [FailCondition], format: OutputFormat
 ) throws(UsageError) -> ExitStatus {
-  guard old != "-" || new != "-" else { throw UsageError(message: "both captures cannot be standard input") }
+  guard old != "-" || new != "-" else { throw UsageError(message: "only one of the captures can be standard input") }
   var input = input
   // Named before anything is given up: it looks into both files.
   input.files = [old, new]

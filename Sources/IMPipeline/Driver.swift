@@ -130,7 +130,7 @@ final class Driver {
       } catch {
         guard input.waitsForInterface, error.code == .noDevice else { throw error }
       }
-      if !isWaiting { logError("\(interface): there is no such interface; waiting for it") }
+      if !isWaiting { logError("\(interface): no such interface; waiting for it") }
       isWaiting = true
       _ = poll(nil, 0, 200)
       if stopping.stop.isStopped { return nil }
@@ -237,7 +237,7 @@ extension CaptureError {
   static func unread(_ linkTypes: Set<UInt16>, of subject: (UInt16) -> String) -> [CaptureError] {
     linkTypes.sorted().map {
       CaptureError(
-        .unsupported, subject($0), "packets of link type \($0) are passed over: imdump does not read it")
+        .unsupported, subject($0), "skipping packets of link type \($0), which is not supported")
     }
   }
 }

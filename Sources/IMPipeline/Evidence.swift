@@ -108,13 +108,13 @@ final class Evidence {
       let result = imdump_unlink_at(folder, oldest.name)
       // Another run may have been faster.
       guard result == 0 || result == -ENOENT else {
-        logError("\(path)/\(oldest.name): delete: \(systemText(-result)); the folder keeps it")
+        logError("\(path)/\(oldest.name): delete: \(systemText(-result)); it stays in the folder")
         continue
       }
       taken.remove(oldest.name)
       deleted += 1
       if deleted == 1 {
-        logError("\(path): the oldest captures are deleted: together they have reached --evidence-max")
+        logError("\(path): deleting the oldest captures: together they have reached --evidence-max")
       }
     }
   }
@@ -128,7 +128,7 @@ final class Evidence {
 
   /// Throws where this process may not make files in the folder.
   func checkRights() throws(CaptureError) {
-    try requireMayMakeFiles(in: folder, path, "captures of evidence cannot be made")
+    try requireMayMakeFiles(in: folder, path, "cannot write evidence captures")
   }
 
   /// Keeps a batch.
@@ -181,7 +181,7 @@ final class Evidence {
       try copy(evidence)
     } catch {
       hasFailed = true
-      logError("--evidence: \(error.description); no more is written")
+      logError("--evidence: \(error.description); no more evidence is written")
     }
   }
 
@@ -227,7 +227,7 @@ final class Evidence {
       makeRoom()
     }
     if hasForgotten, !evidence.connections.isEmpty {
-      logError("\(evidence.name): packets from before the last \(Self.capacity >> 20) MiB are not in it")
+      logError("\(evidence.name): without packets from before the last \(Self.capacity >> 20) MiB")
     }
   }
 

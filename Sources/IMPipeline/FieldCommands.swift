@@ -10,7 +10,7 @@ package func listFields(_ names: [String]) throws(UsageError) -> ExitStatus {
   var lines = ""
   for plan in plans {
     guard let fields = plan.fields else {
-      if !names.isEmpty { lines += "\(plan.name): the profile names no fields\n" }
+      if !names.isEmpty { lines += "\(plan.name): the profile has no named fields\n" }
       continue
     }
     for (index, field) in fields.fields.enumerated() where field.isShown && !field.messages.isEmpty {

@@ -67,7 +67,7 @@ final class FileOpener {
 /// Why a file could not be opened, in words.
 func openingError(_ number: Int32, isAsked: Bool) -> String {
   switch number {
-  case ELOOP: "is no file"
+  case ELOOP: "is not a regular file"
   case ECHILD: "the process that opens files has ended"
   case ETIMEDOUT where isAsked: "the process that opens files does not answer"
   default: systemText(number)

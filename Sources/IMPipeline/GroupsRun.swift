@@ -15,7 +15,7 @@ package func runGroups(
   decode.memory -= decode.memory / 8
   let run = try Run(input: input, decode: decode, report: report)
   if grouping == .owner, !run.isLive {
-    throw UsageError(message: "--by owner: who has a connection is known of this host's sockets, live only")
+    throw UsageError(message: "--by owner needs a live capture on the host of the sockets")
   }
   let output = Output.standard()
   let namer = try GroupNamer(run, grouping)
@@ -44,7 +44,7 @@ package func runGroups(
   if let others = book.others, !report.isQuiet {
     logError(
       "more than \(count(UInt64(book.groups.count), grouping.rawValue)); "
-        + "\(count(others.exchanges, "exchange")) of the rest are counted as others")
+        + "\(count(others.exchanges, "exchange")) of the others are counted together")
   }
   let status = run.conclude(driver, errors, output)
   if !report.isQuiet { sink.findings?.tell() }
@@ -63,7 +63,7 @@ struct GroupNamer {
     plans = run.plans
     details = grouping == .topic ? .topic : nil
     if grouping == .topic, !plans.contains(where: MessageText.hasTopic) {
-      throw UsageError(message: "--by topic: no profile here has a field 'topic'")
+      throw UsageError(message: "--by topic: no profile in use has a field 'topic'")
     }
   }
 

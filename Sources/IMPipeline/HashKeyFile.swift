@@ -11,10 +11,10 @@ package func readHashKey(_ path: String) throws(UsageError) -> IdentityHash {
   guard file >= 0 else { throw failure(systemText(errno)) }
   defer { close(file) }
   var status = stat()
-  guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw failure("is no regular file") }
+  guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw failure("is not a regular file") }
   if status.st_mode & (S_IRGRP | S_IROTH) != 0 {
     let others = status.st_mode & S_IROTH != 0 ? "everybody" : "its group"
-    logError("--hash-key-file \(path): \(others) may read it; chmod 600 keeps the key")
+    logError("--hash-key-file \(path): \(others) may read it; use chmod 600")
   }
   var bytes = [UInt8](repeating: 0, count: 4_097)
   var count = 0
@@ -25,6 +25,6 @@ package func readHashKey(_ path: String) throws(UsageError) -> IdentityHash {
     if n == 0 { break }
     count += n
   }
-  guard (16...4_096).contains(count) else { throw failure("a key has 16 to 4,096 bytes") }
+  guard (16...4_096).contains(count) else { throw failure("expected a key of 16 to 4,096 bytes") }
   return IdentityHash(key: [UInt8](bytes[..<count]))
 }

@@ -79,7 +79,7 @@ extension Run {
     let reasons = driver.engine.tlsReasons
     let why =
       reasons.isEmpty
-      ? "--keylog FILE decrypts those whose secrets are there"
+      ? "--keylog FILE decrypts those whose secrets it has"
       : reasons.map(\.text).joined(separator: "; ") + (reasons[0].reason.advice.map { ". \($0)" } ?? "")
     return .init(
       text: "\(share)\(names), not decrypted: \(why)", isNotable: isNotable(totals.tlsBytes, driver))
@@ -118,8 +118,8 @@ extension Run {
     return .init(
       text: """
         \(count(totals.multipathConnections, "connection")) of Multipath TCP (MPTCP), with \(count(totals.multipathJoins, "further subflow")): \
-        the bytes of one stream are spread over them. imdump reads each by itself, so messages there may be cut, stray or unanswered \
-        though nothing was lost
+        the bytes of one stream are spread over them. imdump decodes each by itself, so messages there may be cut, stray or unanswered \
+        although nothing was lost
         """, isNotable: true)
   }
 
@@ -151,12 +151,12 @@ extension Run {
     if !decode.profiles.isEmpty, let profile = decode.profiles.first(where: isProfileFile) {
       return .init(
         text:
-          "\(what). 'imdump profile test \(shown(profile)) \(file)' says where the profile does not fit; a short capture may prove too little",
+          "\(what). 'imdump profile test \(shown(profile)) \(file)' shows where the profile does not fit; a short capture may not be evidence enough",
         isNotable: true)
     }
     return .init(
       text:
-        "\(what). Try --profile FILE.yaml, or --port N; 'imdump profile new \(file) --port \(port)' drafts a profile from what is said there",
+        "\(what). Try --profile FILE.yaml, or --port N; 'imdump profile new \(file) --port \(port)' drafts a profile from that traffic",
       isNotable: true)
   }
 
@@ -179,7 +179,7 @@ extension Run {
     guard totals.decodedConnections == 0 || notable >= totals.packets / Self.notableShare else {
       return .init(text: line, isNotable: false)
     }
-    return .init(text: line + ". imdump reads TCP only, as it is and in tunnels; tshark reads others", isNotable: true)
+    return .init(text: line + ". imdump reads only TCP, plain or in tunnels; tshark reads others", isNotable: true)
   }
 
   /// Packets of IP protocols that are neither TCP nor counted by themselves, with the names or numbers of the busiest.
@@ -265,7 +265,7 @@ extension Run {
     guard totals.cutPackets > 0 else { return nil }
     return .init(
       text:
-        "\(count(totals.cutPackets, "packet")) of \(grouped(totals.packets)) \(totals.cutPackets == 1 ? "was" : "were") cut when captured: what is missing of \(totals.cutPackets == 1 ? "it" : "them") cannot be read; capture whole packets (-s 0)",
+        "\(count(totals.cutPackets, "packet")) of \(grouped(totals.packets)) \(totals.cutPackets == 1 ? "was" : "were") cut when captured and cannot be read to the end; capture whole packets (-s 0)",
       isNotable: true)
   }
 }

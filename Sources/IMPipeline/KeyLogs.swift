@@ -34,7 +34,9 @@ final class KeyLogs: @unchecked Sendable {
   private init(_ paths: [String], isFollowed: Bool, copies: Bool, limit: Int) throws(UsageError) {
     table = KeyTable(byteLimit: limit)
     self.isFollowed = isFollowed
-    guard TLSCrypto.prepare() else { throw UsageError(message: "--keylog: libcrypto lacks a cipher that TLS needs") }
+    guard TLSCrypto.prepare() else {
+      throw UsageError(message: "--keylog: libcrypto does not have a cipher that TLS needs")
+    }
     if copies {
       copied = []
       table.onSecret = { [unowned self] line in
@@ -58,10 +60,10 @@ final class KeyLogs: @unchecked Sendable {
     var paths = decode.keyLogs
     if paths.isEmpty, let path = imdump_secure_getenv("SSLKEYLOGFILE").map({ String(cString: $0) }), !path.isEmpty {
       if access(path, R_OK) == 0 {
-        if !isQuiet { logError("\(path): TLS secrets are read from there, as SSLKEYLOGFILE says") }
+        if !isQuiet { logError("\(path): reading TLS secrets from this file (SSLKEYLOGFILE)") }
         paths = [path]
       } else if !isQuiet {
-        logError("\(path): \(systemText(errno)); SSLKEYLOGFILE names it, and no TLS secrets are read")
+        logError("\(path): \(systemText(errno)); no TLS secrets are read (SSLKEYLOGFILE)")
       }
     }
     guard !paths.isEmpty || input.files.contains(where: isPcapng) else {

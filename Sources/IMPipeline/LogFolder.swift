@@ -218,7 +218,7 @@ final class LogFolder {
     guard let shipped, !shipped.hasAll(of: name, file.byteCount) else { return }
     if shipped.hasNothing(of: name) { losses.dropped += file.documents }
     logError(
-      "\(options.folder)/\(name): removed for --log-total before imdump ship had sent it; it held \(grouped(file.documents)) documents"
+      "\(options.folder)/\(name): removed for --log-total before imdump ship had sent it, with \(grouped(file.documents)) documents"
     )
   }
 
@@ -254,7 +254,7 @@ final class LogFolder {
   /// Counts a failure, and tells the first one.
   private func fail(_ name: String, _ reason: String) {
     losses.failed += 1
-    if !hasComplained { logError("\(options.folder)/\(name): \(reason); documents are lost until there is room") }
+    if !hasComplained { logError("\(options.folder)/\(name): \(reason); documents are lost until there is space") }
     hasComplained = true
   }
 }

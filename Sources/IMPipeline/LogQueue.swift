@@ -119,7 +119,7 @@ final class LogQueue: @unchecked Sendable {
       state.refused.failed += 1
       return state.refused.failed == 1
     }
-    if isFirst { logError("the disk does not keep up; documents are lost until it does") }
+    if isFirst { logError("the disk is too slow; documents are lost until it catches up") }
     return false
   }
 

@@ -131,9 +131,9 @@ final class MessageSink: EngineSink {
     tellDecided()
     guard store.leftOut > 0 else { return }
     guard !isForStore else {
-      return logError("there was no room for the texts of \(count(store.leftOut, "message")): they are not searched")
+      return logError("not enough memory for the text of \(count(store.leftOut, "message")): it is not searched")
     }
-    logError("-Y could not look into \(count(store.leftOut, "message")), for whose bodies or fields there was no room")
+    logError("-Y could not check \(count(store.leftOut, "message")): not enough memory for their bodies or fields")
   }
 
   private func tell(_ record: MessageRecord, _ exchange: Exchange) {

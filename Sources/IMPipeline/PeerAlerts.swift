@@ -29,7 +29,7 @@ package final class PeerAlerts {
     run = RunIdentity(random: random.next(), random.next())
     guard let path = options.rules else {
       if options.isDelivered {
-        throw UsageError(message: "--hook, --webhook and --alertmanager are about the alerts of --rules")
+        throw UsageError(message: "--hook, --webhook and --alertmanager need --rules")
       }
       rules = []
       deliverer = nil

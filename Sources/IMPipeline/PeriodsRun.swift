@@ -101,7 +101,7 @@ func printPeriods(_ run: Run, _ output: Output, per length: PeriodLength, isJSON
   if let others = sink.series.others {
     writer.write(others: others, to: &out)
     logError(
-      "more than \(grouped(UInt64(PeriodSeries.maximumCount))) periods: the rest is counted together; give a longer --per"
+      "more than \(grouped(UInt64(PeriodSeries.maximumCount))) periods: the rest are counted together; give a longer --per"
     )
   }
   writer.finish(width: output.terminalWidth, to: &out)

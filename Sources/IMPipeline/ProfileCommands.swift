@@ -22,7 +22,7 @@ package func listProfiles() -> ExitStatus {
 package func showProfile(_ name: String) throws(UsageError) -> ExitStatus {
   guard let text = BuiltInProfiles.text(name) else {
     throw UsageError(
-      message: "there is no built-in profile '\(name)'; there are: \(BuiltInProfiles.names.joined(separator: ", "))")
+      message: "no built-in profile '\(name)'; built in are: \(BuiltInProfiles.names.joined(separator: ", "))")
   }
   return print { $0.text(text) }
 }
@@ -46,7 +46,7 @@ package func exportProfile(
     guard let source else {
       throw ProfileError(
         source: name,
-        message: "there is no such profile; built in are: \(BuiltInProfiles.names.joined(separator: ", "))")
+        message: "no such profile; built in are: \(BuiltInProfiles.names.joined(separator: ", "))")
     }
     let place = isFile ? name : "\(name).yaml"
     switch form {
@@ -72,7 +72,7 @@ package func checkProfile(_ path: String) throws(UsageError) -> ExitStatus {
     let name = path.contains("/") ? path : "./" + path
     try confineReader(of: [name])
     let plan = try loadProfiles([name])[0]
-    return print { $0.text("\(shown(path)): profile \(plan.name), \(plan.typeNames.count) types, in order\n") }
+    return print { $0.text("\(shown(path)): profile \(plan.name), \(plan.typeNames.count) types, no errors\n") }
   } catch {
     throw UsageError(message: error.description)
   }

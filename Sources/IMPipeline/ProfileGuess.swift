@@ -15,7 +15,7 @@ package func guessProfile(
 ) throws(UsageError) -> ExitStatus {
   if let once = input.readOnce {
     throw UsageError(
-      message: "profile new reads the capture twice, so it wants a file, and no \(once == "a pipe" ? "pipe" : once)")
+      message: "profile new reads the capture twice; give a file, not \(once)")
   }
   let stopping = Stopping()
   let confinement = try Confinement(input.confinement, isLive: false)
@@ -32,9 +32,9 @@ package func guessProfile(
   }
   guard let guess = GuessedProtocol(samples.streams, seconds: samples.seconds) else {
     logError(
-      "port \(samples.port): in \(count(UInt64(samples.byteCount), "byte")) of \(count(UInt64(samples.connections), "connection")) no length, delimiter or line ends frames as segments do"
+      "port \(samples.port): no length, delimiter or line found that divides \(count(UInt64(samples.byteCount), "byte")) of \(count(UInt64(samples.connections), "connection")) into frames"
         + (samples.byteCount < 512
-          ? ": there is too little of it" : ": it is encrypted, compressed, or framed otherwise"))
+          ? ": too little data" : ": encrypted, compressed, or framed differently"))
     return max(status, .failure)
   }
   if let refusal = ProfileSkeleton.refusal(guess) {
@@ -57,7 +57,7 @@ package func guessProfile(
       best = (page(outcome), outcome)
     } catch {
       // A page that does not compile is ours to mend, and of no use to anybody.
-      logError("the skeleton is no profile, which is a bug of imdump: \(error.description)")
+      logError("the skeleton is not a valid profile, which is a bug in imdump: \(error.description)")
       return .failure
     }
   }
@@ -72,10 +72,10 @@ package func guessProfile(
     return .ioError
   }
   if stopping.stop.isStopped {
-    logError("interrupted: the skeleton is of what was read until then")
+    logError("interrupted: the skeleton is based on what was read until then")
     return max(status, .interrupted)
   }
-  if best.outcome.frames == 0 { logError("nothing of the capture is decoded with this skeleton: see its comments") }
+  if best.outcome.frames == 0 { logError("this skeleton decodes nothing in the capture: see its comments") }
   return max(status, best.outcome.frames == 0 ? .failure : .success)
 }
 
@@ -168,9 +168,9 @@ struct SamplePicker {
     let ranked = bytes.sorted { (-$0.value, $0.key) < (-$1.value, $1.key) }
     guard let port = wanted ?? ranked.first?.key, bytes[port] != nil else {
       complaint =
-        wanted.map { "no TCP data of port \($0); there is some of \(Self.list(ranked.map(\.key)))" }
-        ?? "there is no TCP data to make a profile of"
-      if ranked.isEmpty { complaint = "there is no TCP data to make a profile of" }
+        wanted.map { "no TCP data on port \($0); there is data on \(Self.list(ranked.map(\.key)))" }
+        ?? "no TCP data to make a profile of"
+      if ranked.isEmpty { complaint = "no TCP data to make a profile of" }
       return nil
     }
     var result = Samples(streams: [], port: port, connections: 0, byteCount: 0, seconds: 0...0, notes: [])
@@ -212,21 +212,21 @@ struct SamplePicker {
     guard result.connections > 0, !result.streams.isEmpty, first <= last else {
       complaint =
         carried > 0
-        ? "port \(port): what \(count(UInt64(carried), "connection")) carry is WebSocket, which profile new does not look into; a profile for what stands in its messages can be written and tested all the same"
-        : "port \(port): there is no TCP data to make a profile of"
+        ? "port \(port): \(count(UInt64(carried), "connection")) of WebSocket, which profile new does not look into; you can still write and test a profile for the messages inside"
+        : "port \(port): no TCP data to make a profile of"
       return nil
     }
     result.seconds = first...last
     result.notes.append(
-      "Port \(port): \(count(UInt64(result.connections), "connection")), of which \(count(UInt64(result.byteCount), "byte")) were looked at\(isCut ? ", not all" : "")."
+      "Port \(port): \(count(UInt64(result.connections), "connection")), \(count(UInt64(result.byteCount), "byte")) analyzed\(isCut ? ", not all" : "")."
     )
     if carried > 0 { result.notes.append("\(count(UInt64(carried), "connection")) of WebSocket left out.") }
     if damaged > 0 {
       result.notes.append(
-        "\(count(UInt64(damaged), "connection")) left out that begin with a PROXY header which cannot be believed.")
+        "\(count(UInt64(damaged), "connection")) with an invalid PROXY header left out.")
     }
     let others = ranked.map(\.key).filter { $0 != port }
-    if !others.isEmpty { result.notes.append("There is data of other ports too: \(Self.list(others)).") }
+    if !others.isEmpty { result.notes.append("There is also data on other ports: \(Self.list(others)).") }
     return result
   }
 

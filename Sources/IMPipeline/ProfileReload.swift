@@ -39,13 +39,13 @@ final class ProfileReload: RunFeature {
         if outcome == .refused {
           throw ProfileError(
             source: file.path,
-            message: "its header is a third one while connections with the two before are open; try again later")
+            message: "a third header, while connections with the two earlier ones are open; try again later")
         }
         if !isQuiet {
-          logError("\(file.path): read again: profile \(plan.name) \(plan.version), \(Self.words(outcome))")
+          logError("\(file.path): reloaded: profile \(plan.name) \(plan.version), \(Self.words(outcome))")
         }
       } catch {
-        logError("\(error.description); the profile stays as it was")
+        logError("\(error.description); the old profile stays in use")
       }
     }
   }
@@ -55,7 +55,7 @@ final class ProfileReload: RunFeature {
     return switch outcome {
     case .moved(let connections): "also for \(open(connections))"
     case .kept(let connections):
-      "its header is another: \(open(connections)) keep\(connections == 1 ? "s" : "") the old one"
+      "the header has changed: \(open(connections)) keep\(connections == 1 ? "s" : "") the old one"
     case .refused: "refused"
     }
   }

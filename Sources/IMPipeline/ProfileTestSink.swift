@@ -181,7 +181,7 @@ final class ProfileTestSink: EngineSink {
     }
     if count > problems.count {
       let left = IMOutput.count(UInt64(count - problems.count), "further problem")
-      out.text("\(left)\(walks ? "" : "; -v tells them all")\n")
+      out.text("\(left)\(walks ? "" : "; -v shows them all")\n")
     }
     if walks {
       for (index, first) in firsts.sorted(by: { $0.key < $1.key }) {

@@ -33,7 +33,7 @@ final class ReloadableFile {
       guard geteuid() != 0, let user = getpwuid(geteuid()) else { throw error }
       var told = error
       told.message +=
-        " for user \(String(cString: user.pointee.pw_name)), who has to be able to read it to read it again"
+        " for user \(String(cString: user.pointee.pw_name)), who must be able to read it so that it can be reloaded"
       throw told
     }
   }

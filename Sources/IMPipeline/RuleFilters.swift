@@ -36,12 +36,13 @@ final class RuleFilters: MessageSelector {
         MessageField(rawValue: $0)
       }
       if let field = never.first(where: fields.contains) {
-        return .mistake("'\(field.field.name)' is of single frames, or known too late: the metric says what is counted")
+        return .mistake(
+          "'\(field.field.name)' is about single frames, or known too late: use the metric for what is counted")
       }
       guard fields.contains(where: FateFilterRecord.fields.contains) else { return .asksFrame }
       let own = fields.count { !FateFilterRecord.fields.contains($0) }
       return own > maximumAnswers
-        ? .mistake("a filter that asks what became of a message has at most \(maximumAnswers) other tests") : .asksFate
+        ? .mistake("a filter on the fate of a message has at most \(maximumAnswers) other tests") : .asksFate
     } catch {
       return .mistake("column \(error.column) of the filter: \(error.message)")
     }
@@ -93,7 +94,7 @@ final class RuleFilters: MessageSelector {
     }
     guard used <= maximumAnswers else {
       throw UsageError(
-        message: "filters that ask what became of messages have at most \(maximumAnswers) other tests in all")
+        message: "filters on the fate of messages have at most \(maximumAnswers) other tests in all")
     }
     return entries
   }

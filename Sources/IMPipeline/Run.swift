@@ -47,7 +47,7 @@ struct Run {
     if rewrites, !left.isEmpty, decode.profiles != profileNames([]) {
       throw UsageError(
         message:
-          "--redact cannot rewrite what \(left.joined(separator: ", ")) is read by; without --profile all bytes of its connections are replaced"
+          "--redact cannot rewrite connections that \(left.joined(separator: ", ")) decodes; without --profile, all of their bytes are replaced"
       )
     }
   }
@@ -231,7 +231,7 @@ struct Run {
       throw UsageError(error, in: text)
     }
     guard isLive || !compiled.filter.fieldsUsed.contains(MessageField.owner.rawValue) else {
-      throw UsageError(message: "filter: 'owner' is known of this host's sockets, live only: imdump -i ... -Y ...")
+      throw UsageError(message: "filter: 'owner' needs a live capture on the host of the sockets: imdump -i ... -Y ...")
     }
     return compiled
   }
@@ -306,7 +306,7 @@ struct Run {
       status = max(status, this)
     }
     if let interruption = interruption(driver) {
-      logError("\(interruption.text): the figures are of what was read until then")
+      logError("\(interruption.text): the statistics cover what was read until then")
       status = max(status, .interrupted)
     }
     // The reader has seen enough: nothing to complain of, and nothing more to say.
@@ -347,7 +347,7 @@ struct Run {
     for eviction in Eviction.allCases where evicted[eviction] > 0 {
       if told.insert(eviction) {
         logError(
-          "a limit (\(eviction.option)) is reached: \(eviction.text) are being forgotten; the summary counts them"
+          "a limit (\(eviction.option)) is reached: \(eviction.text) are being dropped; the summary counts them"
         )
       }
     }

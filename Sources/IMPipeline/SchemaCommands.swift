@@ -47,7 +47,8 @@ func checkLoggedFields(_ names: [String], _ plans: [ProtocolPlan]) throws(UsageE
       where info.isShown && (info.name == name || "\(plan.name).\(info.name)" == name) {
         isKnown = true
         if fields.hides(id) {
-          throw UsageError(message: "--log-field: '\(name)' of \(plan.name) is not to be shown, not as a hash either")
+          throw UsageError(
+            message: "--log-field: '\(name)' of \(plan.name) is hidden and cannot be logged, not even as a hash")
         }
         if info.type == .object {
           throw UsageError(message: "--log-field: '\(name)' of \(plan.name) is a group: name the fields in it")

@@ -78,7 +78,7 @@ func printStreams(
     return .ioError
   }
   if stopping.stop.isStopped {
-    logError("interrupted: the streams are those of what was read until then")
+    logError("interrupted: the streams cover what was read until then")
     status = max(status, .interrupted)
   }
   if !report.isQuiet {

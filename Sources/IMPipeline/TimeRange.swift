@@ -41,7 +41,7 @@ private final class MomentReader {
     if let time = readMoment(text, zone: .local) {
       guard time.seconds < 315_532_800, !text.contains(":") else { return time }
       throw UsageError(
-        message: "\(option) '\(text)': is \(time.seconds < 0 ? "before 1970" : "in the 1970s"); "
+        message: "\(option) '\(text)' is \(time.seconds < 0 ? "before 1970" : "in the 1970s"); "
           + "for a time since a connection's first packet, use --conn with +\(text)")
     }
     if text.utf8.dropFirst(2).first == UInt8(ascii: ":"), let firstPacket,
@@ -64,7 +64,7 @@ private final class MomentReader {
       throw UsageError(message: "'\(text)' counts from the first packet of a connection in a file")
     }
     if let once = run.input.readOnce {
-      throw UsageError(message: "'\(text)' has the capture read twice, which \(once) cannot be: name a file")
+      throw UsageError(message: "'\(text)' needs the capture to be read twice; give a file, not \(once)")
     }
     let sink = FirstPacketSink(connection)
     let again = run.again(over: run.input)

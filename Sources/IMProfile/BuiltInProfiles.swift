@@ -12,7 +12,7 @@ package enum BuiltInProfiles {
   package static func plan(_ name: String) throws(ProfileError) -> ProtocolPlan {
     guard let yaml = yaml(name) else {
       throw ProfileError(
-        source: name, message: "there is no such profile; built in are: \(names.joined(separator: ", "))")
+        source: name, message: "no such profile; built in are: \(names.joined(separator: ", "))")
     }
     let source = "\(name).yaml"
     // Named fields come last in these pages. They are read when they are asked for: a start pays for each line.

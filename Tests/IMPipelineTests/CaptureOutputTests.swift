@@ -108,7 +108,7 @@ import Testing
       try "untouched".write(toFile: victim, atomically: true, encoding: .utf8)
       #expect(symlink(victim, folder + "/f1") == 0)
       let output = try CaptureOutput(path: folder + "/f", rotation: rotation(bytes: 10))
-      #expect(throws: CaptureError(.ioError, folder + "/f1", "is no file that could be replaced")) {
+      #expect(throws: CaptureError(.ioError, folder + "/f1", "is not a file that can be replaced")) {
         _ = try write([0, 0, 0], output)
       }
       #expect(try String(contentsOfFile: victim, encoding: .utf8) == "untouched")

@@ -17,7 +17,7 @@ import Testing
   private static func open(_ path: String, _ limit: Int64) throws -> DeliverySpool {
     for _ in 0..<10_000 {
       do throws(DeliverySpool.SpoolError) { return try DeliverySpool(path, maximumBytes: limit) } catch {
-        guard error.words == "another run uses it" else { throw error }
+        guard error.words == "in use by another run" else { throw error }
       }
       _ = poll(nil, 0, 2)
     }
@@ -77,7 +77,7 @@ import Testing
   @Test func oneProcessAtATime() throws {
     try Self.folder { path in
       let spool = try DeliverySpool(path, maximumBytes: 1 << 20)
-      #expect(throws: DeliverySpool.SpoolError(words: "another run uses it")) {
+      #expect(throws: DeliverySpool.SpoolError(words: "in use by another run")) {
         try DeliverySpool(path, maximumBytes: 1)
       }
       #expect(spool.count == 0)

@@ -62,7 +62,7 @@ import Testing
     lane.tend(now: 10) { text, _ in said.append(text) }
     #expect(tend(&lane, at: 11, &said) { $0.isIdle })
     #expect(lane.figures.timedOut == 1)
-    #expect(said == ["hook: its time was over"])
+    #expect(said == ["hook: timed out"])
   }
 
   @Test func whatIsLeftOfItsGroupEndsWithIt() throws {

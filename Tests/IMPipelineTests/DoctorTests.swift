@@ -16,7 +16,7 @@ import Testing
     let small = ringFinding("eth0", 4 << 20, asked: asked)
     #expect(small?.state == .note)
     #expect(
-      small?.text == "eth0 has a ring buffer of 4 MiB; 16 MiB were asked for, and the kernel has no memory for them")
+      small?.text == "eth0 has a ring buffer of 4 MiB; 16 MiB were requested, but the kernel has no memory for them")
   }
 
   @Test func theCopyThatMayCaptureIsBesideTheCommand() {

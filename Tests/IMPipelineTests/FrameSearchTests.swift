@@ -180,6 +180,6 @@ import Testing
     #expect(
       reason().contains("has changed") || reason().contains("damaged") || reason().contains("offset"), "\(reason())")
     try FileManager.default.removeItem(atPath: path)
-    #expect(reason().contains("is not there"))
+    #expect(reason().contains("is gone"))
   }
 }

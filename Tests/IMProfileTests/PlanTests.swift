@@ -39,7 +39,7 @@ import Testing
     #expect(
       throws: ProfileError(
         source: "gopher",
-        message: "there is no such profile; built in are: \(BuiltInProfiles.names.joined(separator: ", "))")
+        message: "no such profile; built in are: \(BuiltInProfiles.names.joined(separator: ", "))")
     ) {
       try BuiltInProfiles.plan("gopher")
     }

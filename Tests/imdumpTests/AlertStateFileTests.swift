@@ -83,14 +83,14 @@ import Testing
     let parts = try Self.parts("tjp-clean-chat.pcap", [120], scratch)
     let state = scratch.path("state")
     func run(_ path: String) throws -> (errors: String, status: Int32) { try Self.check(path, rules, state) }
-    #expect(try !run(parts[0]).errors.contains("going on"))
+    #expect(try !run(parts[0]).errors.contains("continued"))
     let whole = [UInt8](try Data(contentsOf: URL(filePath: state)))
     let mode = try FileManager.default.attributesOfItem(atPath: state)[.posixPermissions] as? Int
     #expect(mode == 0o600)
-    #expect(try run(parts[1]).errors.contains("--state: 4 rules going on; "))
+    #expect(try run(parts[1]).errors.contains("--state: 4 rules continued; "))
     // Its packets are older than the state.
     #expect(
-      try run(parts[0]).errors.contains("its packets are later than those of this run; rules begin without a state"))
+      try run(parts[0]).errors.contains("it is of later packets than those of this run; rules start without a state"))
     var changed = whole
     changed[whole.count / 2] ^= 0x40
     var newer = whole
@@ -104,18 +104,18 @@ import Testing
     for (bytes, says) in cases {
       try Data(bytes).write(to: URL(filePath: state))
       let (errors, status) = try run(parts[1])
-      #expect(errors.contains("--state \(state): \(says); the file is now \(state).bad; rules begin"), "\(errors)")
+      #expect(errors.contains("--state \(state): \(says); renamed to \(state).bad; rules start"), "\(errors)")
       #expect([0, 2].contains(status))
       #expect([UInt8](try Data(contentsOf: URL(filePath: state + ".bad"))) == bytes)
     }
-    for (path, says) in [("/nonexistent/x", "no such file"), (scratch.path(""), "give the name of a file")] {
+    for (path, says) in [("/nonexistent/x", "no such file"), (scratch.path(""), "expected the name of a file")] {
       let result = try Command.run(["check", parts[0], "--rules", rules, "--state", path])
       #expect(result.status == 64 && result.errors.contains(says), "\(result.errors)")
     }
     #expect(try Command.run(["check", parts[0], "--state", state]).status == 64)
     // Nobody, root neither, makes a file there.
     let closed = try Command.run(["check", parts[0], "--rules", rules, "--state", "/sys/state"])
-    #expect(closed.status == 74 && closed.errors.contains("/sys/state: the state of alerts cannot be "))
+    #expect(closed.status == 74 && closed.errors.contains("/sys/state: cannot write the alert state"))
   }
 
   /// While one run has a file, another one ends before it reads a packet; after it, even if it was killed, the next goes on.
@@ -125,17 +125,17 @@ import Testing
     let parts = try Self.parts("tjp-clean-chat.pcap", [120], scratch)
     let state = scratch.path("state")
     func run(_ path: String) throws -> (errors: String, status: Int32) { try Self.check(path, rules, state) }
-    #expect(try !run(parts[0]).errors.contains("going on"))
+    #expect(try !run(parts[0]).errors.contains("continued"))
     let kept = try Data(contentsOf: URL(filePath: state))
     let lock = open(scratch.path(".state.lock"), O_RDONLY | O_CLOEXEC)
     try #require(lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
     let refused = try run(parts[1])
-    #expect(refused.status == 64 && refused.errors.contains("--state \(state): another imdump keeps its state there"))
+    #expect(refused.status == 64 && refused.errors.contains("--state \(state): in use by another imdump"))
     #expect(try Data(contentsOf: URL(filePath: state)) == kept)
     // Commands that other tests are starting may have the descriptor, too.
     flock(lock, LOCK_UN)
     close(lock)
-    #expect(try run(parts[1]).errors.contains("rules going on"))
+    #expect(try run(parts[1]).errors.contains("rules continued"))
   }
 
   /// An alert that goes on is told again to an Alertmanager, which would forget it, and to no other receiver; a changed rule resolves it.

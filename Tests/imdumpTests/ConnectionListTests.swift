@@ -253,7 +253,7 @@ import Testing
     for (arguments, words) in [
       (["--sort", "speed"], "one of conn, start, duration"), (["-Y", "type == data"], "column 1"),
       (["-Y", "end == gone"], "column 8"), (["--top", "0"], "--top"),
-      (["--ranges", "--top", "3"], "--ranges is of all streams"),
+      (["--ranges", "--top", "3"], "--ranges covers all streams"),
       (["--write", "/tmp/none/x", "-Y", "lost"], "--write"),
       (["--ranges", "--format", "csv"], "--format text or json"),
       (["--ranges", "--format", "ecs"], "--format text or json"),
@@ -311,7 +311,7 @@ import Testing
         sorted.output.hasSuffix("\n2,500 connections to 192.0.2.2:8080: 2,500 refused; \(grouped(shown)) shown\n"))
       let missing = (arguments[0] == "--top" ? 2_400 : count) - shown
       #expect(
-        sorted.errors.contains("the last \(grouped(missing)) connections of the list left out"), "\(sorted.errors)")
+        sorted.errors.contains("the last \(grouped(missing)) connections left out of the list"), "\(sorted.errors)")
     }
     let best = try Self.rows(path, "--mem", "1M", "--sort", "start", "--top", "3")
     #expect(best.map { Self.number($0, "conn") } == [1, 2, 3])

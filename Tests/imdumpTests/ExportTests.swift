@@ -127,7 +127,7 @@ import Testing
     #expect(try run([own, "--lost"]).1.contains("-w"))
     #expect(try run(["-", "--lost", "-w", copy], input: "Samples/tjp-clean-chat.pcap").0 == 64)
     #expect(
-      try run([own, "--lost", "-w", own]) == (74, "imdump: \(own): is the capture that is read; name another file\n"))
+      try run([own, "--lost", "-w", own]) == (74, "imdump: \(own): is the input capture; name another file\n"))
     #expect(try Data(contentsOf: URL(filePath: own)) == sample)
     #expect(try run([own, "--from", "today", "-w", copy]).0 == 64)
     // The time of a ladder, which would be a moment of 1970.

@@ -146,6 +146,6 @@ import Testing
     let names = run.output.split(separator: "\n").compactMap { $0.split(separator: " ").first.map(String.init) }
     #expect(Set(names).count == names.count)
     #expect(names.contains("mqtt.topic") && names.contains("mqtt.will_delay_interval"))
-    #expect(try Command.run(["fields", "tjp-v2"]).output == "tjp-v2: the profile names no fields\n")
+    #expect(try Command.run(["fields", "tjp-v2"]).output == "tjp-v2: the profile has no named fields\n")
   }
 }

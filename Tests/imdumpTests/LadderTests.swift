@@ -173,7 +173,7 @@ import Testing
     #expect(Self.arrows(few.output.split(separator: "\n").map(String.init)).count == 5)
     #expect(
       few.output.contains("\(frames.count - 5) frames behind, left out")
-        && few.errors.contains("left out behind the last row"))
+        && few.errors.contains("left out after the last row"))
     #expect(try Command.run(["ladder", path, "--conn", "1", "--from", "soon"]).status == 64)
     // Standard input can be read once.
     let piped = try Command.run(["ladder", "-q", "--conn", "1"], input: "Samples/tjp-clean-chat.pcap")

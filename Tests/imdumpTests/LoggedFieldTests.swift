@@ -173,7 +173,7 @@ import Testing
 
   @Test func whatCannotBeLogged() throws {
     for (name, words) in [
-      ("password", "not to be shown"), ("mqtt.nothing", "no profile in use has"), ("subscriptions", ""),
+      ("password", "is hidden"), ("mqtt.nothing", "no profile in use has"), ("subscriptions", ""),
     ] {
       let run = try Command.run(["-q", "--format", "ecs", "--log-field", name, Samples.path("mqtt-mosquitto.pcap")])
       #expect(words.isEmpty ? run.status == 0 : run.status == 64 && run.errors.contains(words), "\(name)")

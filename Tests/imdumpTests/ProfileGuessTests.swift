@@ -119,7 +119,7 @@ import Testing
     #expect(new.status == 0 && new.output.contains("profile: room\n") && new.output.contains("ports: [3101]"))
     let none = try Command.run(["profile", "new", "Samples/goim-room.pcap", "--port", "99"])
     #expect(
-      none.status == 1 && none.output == "" && none.errors.contains("no TCP data of port 99; there is some of 3101"))
+      none.status == 1 && none.output == "" && none.errors.contains("no TCP data on port 99; there is data on 3101"))
     #expect(try Command.run(["profile", "new", "Samples/goim-room.pcap", "--name", "Not A Name"]).status == 64)
     #expect(try Command.run(["profile", "new", "-"], input: "Samples/goim-room.pcap").status == 64)
   }

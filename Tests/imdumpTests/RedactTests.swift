@@ -232,6 +232,6 @@ import Testing
     packets.replaceSubrange(
       place...place, with: parts.map { TimedPacket(timestamp: packets[place].timestamp, bytes: $0) })
     let cut = try export("cut.pcap")
-    #expect(cut.status == 1 && cut.errors.contains("not as in the whole capture"), "\(cut.errors)")
+    #expect(cut.status == 1 && cut.errors.contains("differ from the whole capture"), "\(cut.errors)")
   }
 }

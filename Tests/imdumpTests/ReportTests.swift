@@ -349,7 +349,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("-i lo --listen localhost:8080", "give an address and a port in numbers"), ("-i lo", "--listen"),
+    ("-i lo --listen localhost:8080", "expected an address and a port in numbers"), ("-i lo", "--listen"),
     ("-i lo --listen 127.0.0.1:0 --compare x.pcap", "--compare"),
   ]) func whatALivePageCannotBe(_ arguments: String, _ words: String) throws {
     let run = try Command.run(["report", "-q"] + arguments.split(separator: " ").map(String.init))

@@ -101,7 +101,7 @@ import Testing
     // As many as there are without a limit; the last of them are there.
     let all = try Store([capture]).number("SELECT count(*) FROM message")
     #expect(removed > 0 && left > 0 && removed + left == all, "\(removed) \(left)")
-    #expect(run.errors.contains("older messages removed to keep to --store-max"), "\(run.errors)")
+    #expect(run.errors.contains("older messages removed to stay within --store-max"), "\(run.errors)")
     #expect(try number("SELECT value AS n FROM info WHERE key = 'whole'") == 0)
     #expect(try number("SELECT max(id) AS n FROM message") == all)
     #expect(try number("SELECT max(id) - min(id) + 1 AS n FROM message") == left)
@@ -183,7 +183,7 @@ import Testing
   @Test func aStoreWithoutTextsSaysSo() throws {
     let bare = try Store("mqtt-mosquitto.pcap")
     let run = try Command.run(["query", bare.path, "--search", "地铁"])
-    #expect(run.status == 0 && run.errors.contains("'imdump index --payload' keeps it"), "\(run.errors)")
+    #expect(run.status == 0 && run.errors.contains("'imdump index --payload' stores it"), "\(run.errors)")
     let store = try Store("mqtt-mosquitto.pcap", ["--payload"])
     let topics = try Command.run(["transcript", "-q", Samples.path("mqtt-mosquitto.pcap")]).output.split(
       separator: "\n"
@@ -294,7 +294,7 @@ import Testing
     let sample = Samples.path("tjp-clean-chat.pcap")
     let text = try folder.file("a.txt", "no store".utf8)
     let run = try Command.run(["index", sample, "-o", text])
-    #expect(run.status == 74 && run.errors.contains("is no store"), "\(run.errors)")
+    #expect(run.status == 74 && run.errors.contains("is not a store"), "\(run.errors)")
     #expect(try String(contentsOfFile: text, encoding: .utf8) == "no store")
     #expect(try Command.run(["index", sample, "-o", sample]).status == 74)
 

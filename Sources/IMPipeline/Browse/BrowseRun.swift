@@ -38,7 +38,7 @@ package func runBrowse(
     return try LiveBrowse(input, decode, options, isColoured: isColoured).perform()
   }
   guard options.storePath.isEmpty, input.writePath == nil else {
-    throw UsageError(message: "--store and -w are for a live capture, with -i; imdump index writes a store of files")
+    throw UsageError(message: "--store and -w need -i; imdump index writes a store from files")
   }
   let isStore = try checked(input)
   for file in input.files where access(file, R_OK) != 0 {
@@ -143,12 +143,12 @@ func listenToSignals() -> Int32? {
 /// Whether the input is a store; refuses what cannot be browsed.
 private func checked(_ input: InputOptions) throws(UsageError) -> Bool {
   guard !input.files.contains("-") else {
-    throw UsageError(message: "browse reads files: keys come on standard input")
+    throw UsageError(message: "browse cannot read a capture from standard input, which is for keys")
   }
-  if input.readOnce != nil { throw UsageError(message: "browse reads captures more than once, which a pipe cannot be") }
+  if input.readOnce != nil { throw UsageError(message: "browse reads captures more than once; give files, not a pipe") }
   let stores = input.files.filter { StoreFile.isStore($0) }
   guard stores.isEmpty || (input.files.count == 1 && input.captureFilter == nil) else {
-    throw UsageError(message: "browse shows one store, or captures")
+    throw UsageError(message: "give browse one store, or captures")
   }
   return !stores.isEmpty
 }

@@ -47,7 +47,7 @@ struct CacheFile {
       info.st_mode & 0o077 == 0
     else {
       throw CaptureError(
-        .ioError, folder, "is no folder that \(user.name) alone may enter: remove it, or name a store with --store")
+        .ioError, folder, "is not a folder that only \(user.name) may enter: remove it, or name a store with --store")
     }
     return folder
   }

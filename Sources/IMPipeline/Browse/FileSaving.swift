@@ -89,7 +89,7 @@ private struct Saver {
 
   /// What the system says of a file that cannot be made; most often it is in a folder that was given up.
   private func refusal(_ number: Int32) -> String {
-    let hint = number == EACCES || number == EPERM ? ": files are written where imdump was started" : ""
+    let hint = number == EACCES || number == EPERM ? ": files are written to the folder where imdump was started" : ""
     return "\(shown(wanted.name)): \(systemText(number))\(hint)"
   }
 
@@ -152,7 +152,7 @@ private struct Saver {
     if let error = output.error { return .failed(error.description) }
     return isWhole
       ? .done("\(shown(wanted.name)): \(count == 1 ? "1 message" : "\(grouped(UInt64(count))) messages")")
-      : .failed("\(shown(wanted.name)) was not written to its end")
+      : .failed("\(shown(wanted.name)) is incomplete")
   }
 
   // MARK: Packets
@@ -165,7 +165,7 @@ private struct Saver {
     input.files = try reader.captures()
     if let odd = input.files.first(where: { fileByteCount($0) == nil }) {
       return .failed(
-        odd.isEmpty ? "the oldest packets are not kept any more" : "\(odd): the packets are not there")
+        odd.isEmpty ? "the oldest packets are no longer kept" : "\(odd): the packets are gone")
     }
     var places: Set<MessagePlace> = []
     let isWhole = try forEachPage { messages in

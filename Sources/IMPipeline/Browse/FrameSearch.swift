@@ -33,18 +33,18 @@ struct FrameSearch {
 
   /// Finds the frame of a message, whose place the store tells.
   func find(_ wanted: FrameRequest, _ place: StoredPlace?) -> Outcome {
-    guard let place, let capture = place.capture else { return .failed("the message's bytes are not kept any more") }
+    guard let place, let capture = place.capture else { return .failed("the message's bytes are no longer kept") }
     // A store says which file: a pipe that somebody has put in its place, or the terminal, would be waited for.
-    guard let byteCount = fileByteCount(capture) else { return .failed("\(capture): the capture is not there") }
+    guard let byteCount = fileByteCount(capture) else { return .failed("\(capture): the capture is gone") }
     if let before = place.captureByteCount, byteCount < before {
-      return .failed("\(capture): is shorter than when it was indexed: \(byteCount) bytes, and had \(before)")
+      return .failed("\(capture): is shorter than when it was indexed: \(byteCount) bytes, was \(before)")
     }
     let odd = wanted.files.first { !$0.isEmpty && fileByteCount($0) == nil }
     do throws(CaptureError) {
       if let frame = try inPlace(place, capture, wanted.direction) { return .found(frame) }
       if isStale() { return .given }
       // Connections go on from one capture to the next.
-      if let odd { return .failed("\(odd): the capture is not there") }
+      if let odd { return .failed("\(odd): the capture is gone") }
       // The last way is without a filter.
       for filter in [Self.filter(place)].filter({ $0 != nil }) + [nil] {
         let (found, errors) = decoded(wanted, place, filter)

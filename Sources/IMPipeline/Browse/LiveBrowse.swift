@@ -27,9 +27,11 @@ struct LiveBrowse {
     _ input: InputOptions, _ decode: DecodeOptions, _ options: BrowseOptions, isColoured: Bool
   ) throws(UsageError) {
     guard !input.waitsForInterface else {
-      throw UsageError(message: "browse shows an interface that is there: --wait-interface is for other commands")
+      throw UsageError(message: "browse does not support --wait-interface: the interface must exist")
     }
-    guard input.writePath != "-" else { throw UsageError(message: "-w -: the screen is on standard output") }
+    guard input.writePath != "-" else {
+      throw UsageError(message: "-w - is not possible with browse: the screen is on standard output")
+    }
     confinement = try Confinement(input.confinement, isLive: true)
     var source = BrowsedSource(interface: input, words(decode, input.captureFilter))
     self.input = input

@@ -46,7 +46,7 @@ final class LiveRun {
     guard access(place ?? path, R_OK) == 0 else {
       let user = run.confinement.user?.name ?? "the user"
       throw CaptureError(
-        .ioError, path, "\(user) may not enter its folder: name another one, or say with -Z who to be")
+        .ioError, path, "\(user) may not enter its folder: name another one, or choose another user with -Z")
     }
     thread = try WorkerThread("imdump-capture", for: run.input.interface ?? "", "capture") {
       [run, driver, loading, outcome] in

@@ -101,7 +101,7 @@ final class Deliverer {
     while !isGone {
       let left = Self.patience - (LiveWatch.clock() - begun)
       guard left > 0 else {
-        logError("delivery of alerts: not done after \(Int(Self.patience)) s")
+        logError("delivery of alerts: not finished after \(Int(Self.patience)) s")
         return false
       }
       var poller = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
@@ -119,8 +119,8 @@ final class Deliverer {
       isLost = report.text(2) == DeliveryMessage.lost
       if isLost || !isQuiet { logError(report.text(1)) }
     }
-    if dropped > 0 { logError("\(IMOutput.count(dropped, "alert")) not delivered: nobody took them") }
-    if handed > 0, !isReported { logError("delivery of alerts: what became of them is not known") }
+    if dropped > 0 { logError("\(IMOutput.count(dropped, "alert")) not delivered: no receiver accepted them") }
+    if handed > 0, !isReported { logError("delivery of alerts: the outcome is not known") }
     return dropped == 0 && !isLost && (handed == 0 || isReported)
   }
 
@@ -148,7 +148,7 @@ final class Deliverer {
   /// The hook with the path of its program, which must be one.
   static func resolve(_ hook: [String]) throws(UsageError) -> [String] {
     guard let program = hook.first else { return [] }
-    guard let path = find(program) else { throw UsageError(message: "--hook \(program): there is no such program") }
+    guard let path = find(program) else { throw UsageError(message: "--hook \(program): no such program") }
     return [path] + hook.dropFirst()
   }
 
@@ -182,7 +182,7 @@ final class Deliverer {
   private static func check(_ address: String) throws(UsageError) {
     let isPlain = address.utf8.allSatisfy { $0 > 32 && $0 < 127 }
     guard isPlain, address.hasPrefix("http://") || address.hasPrefix("https://"), address.utf8.count <= 2_048 else {
-      throw UsageError(message: "'\(address)' is no address that begins with http:// or https://")
+      throw UsageError(message: "'\(address)' is not an http:// or https:// address")
     }
   }
 

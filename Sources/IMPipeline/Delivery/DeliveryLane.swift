@@ -166,7 +166,7 @@ struct DeliveryLane {
     case .timedOut where !job.isPost:
       figures.timedOut += 1
       _ = over(job, .failed)
-      tell("\(name): its time was over\(Self.lines(child.errors))", "\(name): its time was over")
+      tell("\(name): timed out\(Self.lines(child.errors))", "\(name): timed out")
       return
     default: break
     }

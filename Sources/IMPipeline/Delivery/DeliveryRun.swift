@@ -306,7 +306,7 @@ final class DeliveryRun {
       guard figures != DeliveryLane.Figures() else { continue }
       var words = ["\(figures.done) delivered"]
       if figures.failed > 0 { words.append("\(figures.failed) failed") }
-      if figures.timedOut > 0 { words.append("\(figures.timedOut) ended because its time was over") }
+      if figures.timedOut > 0 { words.append("\(figures.timedOut) timed out") }
       if figures.dropped > 0 { words.append("\(figures.dropped) dropped") }
       if figures.spooled > 0 { words.append("\(figures.spooled) to the spool") }
       isLost = isLost || figures.failed + figures.timedOut + figures.dropped > 0

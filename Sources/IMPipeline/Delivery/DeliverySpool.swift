@@ -51,7 +51,7 @@ final class DeliverySpool {
     // One of a run that is over gives its lock back, however it ended.
     guard flock(folder, LOCK_EX | LOCK_NB) == 0 else {
       close(folder)
-      throw SpoolError(words: "another run uses it")
+      throw SpoolError(words: "in use by another run")
     }
     self.folder = folder
     for name in names(in: path).sorted() {

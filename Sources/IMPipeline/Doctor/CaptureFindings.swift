@@ -43,8 +43,8 @@ func ringFinding(_ name: String, _ size: Int?, asked: Int) -> Finding? {
   // libpcap rounds to whole blocks.
   guard size < asked - asked / 8 else { return .ok("ring", text) }
   return .note(
-    "ring", "\(text); \(mebibytes(asked)) were asked for, and the kernel has no memory for them",
-    advice: "bursts drop packets sooner; free memory, or ask for less with -B")
+    "ring", "\(text); \(mebibytes(asked)) were requested, but the kernel has no memory for them",
+    advice: "bursts drop packets sooner; free memory, or request less with -B")
 }
 
 /// `16 MiB`, or KiB below 2 MiB.

@@ -11,21 +11,22 @@ func confinementFinding() -> Finding {
   if version > 0, calls { return .ok("sandbox", "Landlock version \(version) and a system call filter") }
   let missing = [version > 0 ? nil : "Landlock", calls ? nil : "a system call filter"].compactMap { $0 }
   return .note(
-    "sandbox", "the kernel lacks \(missing.joined(separator: " and "))",
+    "sandbox", "the kernel does not support \(missing.joined(separator: " and "))",
     advice: "-i works, with less protection against packets that exploit a bug")
 }
 
 /// Whether connections of this host have owners.
 func ownersFinding() -> Finding {
   guard let owners = ConnectionOwners() else {
-    return .note("owners", "the kernel gives no socket for INET_DIAG: connections have no owners")
+    return .note("owners", "no INET_DIAG socket: owners of connections cannot be found")
   }
   guard owners.knowsGroups else {
     return .note(
       "owners",
-      "cgroup version 2 is not mounted or cannot be read: connections have a user, and no unit, container or pod")
+      "cgroup version 2 is not mounted or cannot be read: only the user of a connection is found, not its unit, container or pod"
+    )
   }
-  return .ok("owners", "connections of this host can be given their unit, container or pod")
+  return .ok("owners", "the unit, container or pod of this host's connections can be found")
 }
 
 /// The memory that the control group of this process may use, beside the default of `--mem`.

@@ -12,7 +12,7 @@ func rightsFinding() -> Finding {
 /// capture, where there is one.
 func rightsFinding(effective: UInt64?, isRoot: Bool, copy: String? = nil) -> Finding {
   let who = isRoot ? "root" : "user \(geteuid())"
-  guard let effective else { return .note("rights", "\(who); the kernel does not tell the capabilities") }
+  guard let effective else { return .note("rights", "\(who); the capabilities are not known") }
   let named: [(String, UInt64)] = [("cap_net_raw", 13), ("cap_net_admin", 12)]
   let held = named.filter { effective & (1 << $0.1) != 0 }.map(\.0)
   let text = held.isEmpty ? who : "\(who), \(held.joined(separator: " and "))"

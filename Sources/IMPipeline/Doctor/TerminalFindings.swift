@@ -30,7 +30,7 @@ func zoneFinding() -> Finding {
 /// What standard output is.
 func terminalFinding(_ output: Output) -> Finding {
   guard output.isTerminal else {
-    return .ok("terminal", "standard output is none: lines are not cut, and have no colors")
+    return .ok("terminal", "standard output is not a terminal: lines are not cut, and have no colors")
   }
   let kind = getenv("TERM").map { String(cString: $0) } ?? ""
   let size =
@@ -47,11 +47,11 @@ func widthFinding() -> Finding? {
   guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else { return nil }
   let samples = ["e\u{301}", "张", "가", "ｱ", "⣿", "👍", "👍🏽", "👨‍👩‍👧", "🇩🇪", "🖼️"]
   guard let found = TerminalWidths.measure(samples) else {
-    return .note("widths", "not measured: the terminal does not tell where its cursor is")
+    return .note("widths", "not measured: the terminal does not report its cursor position")
   }
   let wrong = zip(samples, found).filter { cells($0) != $1 }
   guard !wrong.isEmpty else {
-    return .ok("widths", "CJK, emoji and combining characters take the cells that they should")
+    return .ok("widths", "CJK, emoji and combining characters have the expected width")
   }
   let told = wrong.map { "\($0) takes \($1) instead of \(cells($0))" }
   return .note(

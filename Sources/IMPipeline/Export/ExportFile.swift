@@ -56,7 +56,7 @@ final class ExportFile {
       if made == nil { form = .pcap(writer) }
       do throws(CaptureError) { try writer.write(record, bytes) } catch {
         guard error.code == .unsupported else { throw error }
-        throw CaptureError(.unsupported, path, "a pcap file has one link type, and there are several: name it .pcapng")
+        throw CaptureError(.unsupported, path, "a pcap file can have only one link type: name the file .pcapng")
       }
     }
     if linkType == nil { linkType = record.linkType }
@@ -85,7 +85,7 @@ final class ExportFile {
     for input in inputs {
       var info = stat()
       if stat(input, &info) == 0, info.st_dev == there.st_dev, info.st_ino == there.st_ino {
-        throw CaptureError(.ioError, path, "is the capture that is read; name another file")
+        throw CaptureError(.ioError, path, "is the input capture; name another file")
       }
     }
   }

@@ -17,14 +17,14 @@ package func runExport(
   }
   if decode.writesSecrets {
     guard !options.redacts else {
-      throw UsageError(message: "--write-secrets would let everyone read what --redact replaces; give one of them")
+      throw UsageError(message: "--write-secrets would reveal what --redact replaces; give one of them")
     }
     guard !options.path.hasSuffix(".pcap"), !options.path.hasSuffix(".cap") else {
       throw UsageError(message: "--write-secrets: only pcapng can have secrets; name the file of -w .pcapng")
     }
   }
   if let once = input.readOnce {
-    throw UsageError(message: "the capture is read twice, which \(once) cannot be: name a file")
+    throw UsageError(message: "the capture is read twice; give a file, not \(once)")
   }
   let run = try Run(input: input, decode: decode, report: report, rewrites: options.redacts)
   let range = try readRange(
@@ -108,7 +108,7 @@ private final class Export {
     if run.stopping.stop.isStopped { return status }
     for session in sessions { serials.formUnion(sink.serials(ofSession: session)) }
     if sink.leftOut > 0 {
-      say("a limit (--mem) left \(count(sink.leftOut, "connection")) out")
+      say("the memory limit (--mem) is reached: \(count(sink.leftOut, "connection")) left out")
       status = max(status, .failure)
     }
     let selection = ExportSelection(
@@ -138,14 +138,14 @@ private final class Export {
     let total = copier.total
     if let redaction { status = max(status, tell(redaction)) }
     guard file.packetCount > 0 else {
-      say("nothing of \(count(total, "packet")) is chosen: \(options.path) has no packets")
+      say("none of \(count(total, "packet")) chosen: \(options.path) has no packets")
       return status
     }
     tell(
       "\(count(UInt64(selection.count), "connection")), \(grouped(file.packetCount)) of \(count(total, "packet"))"
         + (messageCount > 0 ? ", \(count(messageCount, "message")) chosen" : ""))
     if redaction != nil, messageCount == 0 {
-      tell("no connection was decoded that can be rewritten in place: all bytes of connections are replaced")
+      tell("no connection can be rewritten in place: all bytes of connections are replaced")
     }
     if run.decode.secrets?.hasBlocks == true, !run.decode.writesSecrets {
       tell("written without the TLS secrets of the capture\(options.redacts ? "" : "; --write-secrets writes them")")
@@ -259,8 +259,8 @@ private final class Export {
       tell("decoded again: \(messageCount == 1 ? "the same message" : "the same \(count(messageCount, "message"))")")
     } else {
       say(
-        "decoded again: \(grouped(lacking)) of \(count(messageCount, "message")) not as in the whole capture"
-          + (range == nil ? "" : ": what decides them lies outside of --from and --to"))
+        "decoded again: \(grouped(lacking)) of \(count(messageCount, "message")) differ from the whole capture"
+          + (range == nil ? "" : ": the packets that decide them are outside --from and --to"))
     }
     // A copy that was only cut in time may differ; one in which names were replaced may not.
     let isSame = lacking == 0 || (range != nil && !options.redacts)
@@ -287,11 +287,11 @@ private final class Export {
   /// Says what redaction could not keep.
   private func tell(_ redaction: ExportRedaction) -> ExitStatus {
     if !redaction.leftOut.isEmpty {
-      say("a limit (--mem) left \(count(UInt64(redaction.leftOut.count), "connection")) out")
+      say("the memory limit (--mem) is reached: \(count(UInt64(redaction.leftOut.count), "connection")) left out")
     }
     if redaction.counts.gone > 0 {
       say(
-        "\(count(redaction.counts.gone, "frame")) gone: what stands for a compressed body would have another length")
+        "\(count(redaction.counts.gone, "frame")) removed: the dummy of a compressed body would have another length")
     }
     if redaction.fragments > 0 { say("\(count(redaction.fragments, "fragment")) of datagrams left out") }
     return redaction.leftOut.isEmpty && redaction.counts.gone == 0 ? .success : .failure

@@ -104,7 +104,7 @@ final class PacketCopier {
     record.linkType = file.linkType ?? record.linkType
     let none: [UInt8] = []
     try file.write(
-      record, none.span.bytes, interface: nil, comment: "imdump: no packet, but the end of the whole capture",
+      record, none.span.bytes, interface: nil, comment: "imdump: not a packet, but the end of the whole capture",
       counts: false)
   }
 }

@@ -49,9 +49,9 @@ extension Run {
         try WebServer(address: address, option: "--metrics-listen", hasPage: false, hosts: hosts)
       }
     }
-    guard isLive else { throw UsageError(message: "--listen serves the page of a live capture: give -i") }
+    guard isLive else { throw UsageError(message: "--listen needs -i") }
     guard choices.metrics.listen == nil else {
-      throw UsageError(message: "--listen serves /metrics as well: leave --metrics-listen out")
+      throw UsageError(message: "--listen also serves /metrics: leave out --metrics-listen")
     }
     return try WebServer(address: address, option: "--listen", hasPage: true, hosts: hosts)
   }

@@ -24,10 +24,10 @@ final class Metrics: RunFeature {
     let (run, options) = (place.run, place.choices.metrics)
     guard options.file != nil || place.server != nil else { return nil }
     guard (1...86_400).contains(options.interval) else {
-      throw UsageError(message: "--metrics-interval is a number of seconds from 1 to 86400")
+      throw UsageError(message: "--metrics-interval: expected a number of seconds from 1 to 86400")
     }
     guard (1...10_000).contains(options.maximumEndpoints) else {
-      throw UsageError(message: "--metrics-endpoints is a number from 1 to 10000")
+      throw UsageError(message: "--metrics-endpoints: expected a number from 1 to 10000")
     }
     self.run = run
     file = try options.file.map { path throws(UsageError) in try MetricsFile(path: path) }

@@ -23,7 +23,7 @@ final class MetricsFile {
 
   /// Throws where this process may not make files in the folder.
   func checkRights() throws(CaptureError) {
-    try requireMayMakeFiles(in: folder, file.path, "metrics cannot be written")
+    try requireMayMakeFiles(in: folder, file.path, "cannot write metrics")
   }
 
   /// Puts `text` in the place of the file. What fails is told once and tried again the next time.
@@ -45,9 +45,9 @@ package func requireReplaceable(_ path: String, option: String) throws(UsageErro
   case S_IFREG: return
   case S_IFLNK: kind = "a link"
   case S_IFDIR: kind = "a folder"
-  default: kind = "no regular file"
+  default: kind = "not a regular file"
   }
   throw UsageError(
     message:
-      "\(option) \(path): is \(kind); each text takes the place of the last, so give the name of a file of its own")
+      "\(option) \(path): is \(kind); expected a regular file, which is replaced at each write")
 }

@@ -192,7 +192,9 @@ extension Ladder {
   private static func opening(
     _ report: ConnectionReport, _ note: (Timestamp, String, Bool) -> Ladder.Row?
   ) -> Ladder.Row? {
-    guard report.sawSyn else { return note(report.firstSeen, "the capture begins inside of the connection", false) }
+    guard report.sawSyn else {
+      return note(report.firstSeen, "the capture begins in the middle of the connection", false)
+    }
     let tries = report.synCount > 1 ? " after \(report.synCount) SYNs" : ""
     guard let time = report.serverHandshake, report.establishedAt != nil else {
       return note(report.firstSeen, "SYN", false)
@@ -207,9 +209,9 @@ extension Ladder {
     case .fin: ("closed (FIN)", false)
     case .reset: ("reset (RST)", true)
     case .refused: ("refused (RST)", true)
-    case .timeout: ("nothing answered the SYN", true)
-    case .reused: ("the same ports began another connection", false)
-    case .evicted: ("forgotten at the limit on memory", false)
+    case .timeout: ("no answer to the SYN", true)
+    case .reused: ("ports reused by another connection", false)
+    case .evicted: ("dropped at the memory limit", false)
     }
   }
 }

@@ -37,7 +37,7 @@ package func runLadder(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, options: LadderOptions
 ) throws(UsageError) -> ExitStatus {
   if options.filter != nil, let once = input.readOnce {
-    throw UsageError(message: "-Y reads the capture twice, which \(once) cannot be: name a file")
+    throw UsageError(message: "-Y reads the capture twice; give a file, not \(once)")
   }
   let run = try Run(input: input, decode: decode, report: report)
   var plan = LadderPlan()
@@ -96,7 +96,7 @@ package func runLadder(
     return .ioError
   }
   if ladder.leftOutBehind > 0, !report.isQuiet {
-    logError("\(count(ladder.leftOutBehind, "frame")) left out behind the last row; see --rows, --from and --to")
+    logError("\(count(ladder.leftOutBehind, "frame")) left out after the last row; see --rows, --from and --to")
   }
   return status
 }

@@ -18,11 +18,11 @@ package func runReport(
   var all = input
   all.files += old.map { [$0] } ?? []
   if let once = all.readOnce {
-    throw UsageError(message: "the capture is read twice, which \(once) cannot be: name a file")
+    throw UsageError(message: "the capture is read twice; give a file, not \(once)")
   }
   if old == nil, let condition = conditions.first(where: \.isOfChange) {
     throw UsageError(
-      message: "--fail-on \(condition.text) is about a change: give the capture to compare with, --compare")
+      message: "--fail-on \(condition.text) is about a change: give the old capture with --compare")
   }
   let run = try Run(input: input, decode: decode, report: report)
   return try ReportRun(run, path, old: old, style: style, conditions: conditions).perform()

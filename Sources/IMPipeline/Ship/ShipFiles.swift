@@ -50,7 +50,7 @@ final class ShipFiles {
       if !folders.contains(folder) { folders.append(folder) }
     }
     guard folders.count == 1 else {
-      throw UsageError(message: "files of several folders need a folder for their state: --state")
+      throw UsageError(message: "files of several folders need --state")
     }
     return "\(folders[0])/.ship"
   }
@@ -114,11 +114,11 @@ final class ShipFiles {
     case (.otlp, .ecs):
       throw ShipError(
         .usage,
-        "\(shown(path)) holds OpenTelemetry's JSON, and --to is for ECS documents; otlp+https://... takes it")
+        "\(shown(path)) contains OpenTelemetry JSON, but --to expects ECS documents; use --to otlp+https://...")
     case (.ecs, .otlp):
       throw ShipError(
         .usage,
-        "\(shown(path)) holds ECS documents, and --to otlp+... is for OpenTelemetry's JSON; https://... takes them")
+        "\(shown(path)) contains ECS documents, but --to otlp+... expects OpenTelemetry JSON; use --to https://...")
     default: break
     }
     let identity = FileIdentity(inode: inode, first: ShipState.hash(head[..<end]))

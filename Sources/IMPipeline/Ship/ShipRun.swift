@@ -10,7 +10,7 @@ package func runShip(_ options: ShipOptions) throws(UsageError) -> ExitStatus {
   var options = options
   options.readScheme()
   if options.form == .otlp, options.setsUp || options.engine != nil {
-    throw UsageError(message: "--setup and --engine are about Elasticsearch and OpenSearch, not about --to otlp+...")
+    throw UsageError(message: "--setup and --engine are for Elasticsearch and OpenSearch, not for --to otlp+...")
   }
   if let path = options.metricsFile { try requireReplaceable(path, option: "--metrics-file") }
   let access = try ShipSecrets.access(options)
@@ -18,7 +18,7 @@ package func runShip(_ options: ShipOptions) throws(UsageError) -> ExitStatus {
   if let named = options.stateFolder { folder = named } else { folder = try ShipFiles.folder(of: options.paths) }
   let curl = try CurlCall(access)
   if access.isInsecure {
-    logError("--insecure: anyone on the way can pretend to be the engine, and read keys and documents")
+    logError("--insecure: anyone on the network path can pretend to be the engine, and read keys and documents")
   }
   do throws(ShipError) {
     if options.isDry { return try ShipDryRun(options).run() }
@@ -101,7 +101,7 @@ final class ShipRun {
     if !options.isQuiet {
       let totals = counters.totals
       logError(
-        "\(IMOutput.count(totals.stored, options.form == .ecs ? "document" : "record")) stored, \(grouped(totals.known)) known already, "
+        "\(IMOutput.count(totals.stored, options.form == .ecs ? "document" : "record")) stored, \(grouped(totals.known)) already known, "
           + "\(grouped(totals.refused)) refused, in all runs")
     }
     if counters.totals.refused > refusedBefore || files.hasLost { return .ioError }
@@ -153,7 +153,7 @@ final class ShipRun {
     guard let engine = try findEngine() else { return false }
     if !engine.cluster.isEmpty {
       if !store.state.cluster.isEmpty, store.state.cluster != engine.cluster {
-        logError("this is another cluster than before: files are sent from their beginning")
+        logError("this is a different cluster: files are sent from the beginning")
         store.state.files = []
       }
       store.state.cluster = engine.cluster
@@ -173,7 +173,7 @@ final class ShipRun {
         if let engine = options.engine { return EngineInfo(engine: engine.rawValue) }
         throw ShipError(
           .usage,
-          "\(DeliveryRun.shown(options.address)): this is neither Elasticsearch nor OpenSearch; --engine names it")
+          "\(DeliveryRun.shown(options.address)): this is neither Elasticsearch nor OpenSearch; name it with --engine")
       case .denied(let text): try denied(text)
       case .later(let text): again(text, response.retryAfter)
       case .tooLarge: again("413", response.retryAfter)
@@ -194,7 +194,7 @@ final class ShipRun {
 
   private func again(_ text: String, _ retryAfter: Double?, share: Double = 1, of address: String? = nil) {
     counters.again += 1
-    if !options.isQuiet || schedule.isLong { tell("\(text); it is tried again", of: address) }
+    if !options.isQuiet || schedule.isLong { tell("\(text); trying again", of: address) }
     note()
     wait(schedule.fail(retryAfter: retryAfter, share: share, random: .random(in: 0..<1)))
   }
@@ -209,19 +209,20 @@ final class ShipRun {
         let response = curl.make(request, body: Array(step.body.utf8))
         switch response.verdict {
         case .done:
-          if !options.isQuiet { logError("put \(step.path)") }
+          if !options.isQuiet { logError("installed \(step.path)") }
         case .denied(let text):
           try denied(text)
           continue
         case .wrong(let type, let reason) where !step.mayFail:
           throw ShipError(.ioError, "\(step.path): refused: \(type): \(reason)")
         case .later(_) where step.mayFail && (400..<500).contains(response.status), .wrong:
-          if step.isReported { logError("\(step.path): not put (\(response.status)): \(step.without)") }
+          if step.isReported { logError("\(step.path): not installed (\(response.status)): \(step.without)") }
         case .later(let text):
           again(text, response.retryAfter)
           continue
         case .tooLarge:
-          throw ShipError(.ioError, "\(step.path): the engine takes no request of \(step.body.utf8.count) bytes")
+          throw ShipError(
+            .ioError, "\(step.path): the engine does not accept a request of \(step.body.utf8.count) bytes")
         }
         break
       }
@@ -252,18 +253,18 @@ final class ShipRun {
     guard let response = try ask(request, objects, address) else { return }
     guard response.verdict == .done else {
       let reason = ImportAnswer.message(response.body).map { ": \($0)" } ?? ""
-      throw ShipError(.ioError, "saved objects are refused: \(response.status)\(reason)")
+      throw ShipError(.ioError, "saved objects rejected: \(response.status)\(reason)")
     }
     guard let answer = ImportAnswer(response.body) else {
-      throw ShipError(.ioError, "the answer to the import of saved objects is not understood")
+      throw ShipError(.ioError, "unexpected answer to the import of saved objects")
     }
     for refusal in answer.refused { logError("\(DeliveryRun.shown(address)): refused: \(refusal)") }
     guard answer.refused.isEmpty, answer.stored == count else {
-      throw ShipError(.ioError, "\(answer.stored) of \(count) saved objects are put")
+      throw ShipError(.ioError, "\(answer.stored) of \(count) saved objects imported")
     }
     if !options.isQuiet {
       logError(
-        "\(DeliveryRun.shown(address)): put \(count) saved objects into \(server.name): data views, searches, charts, a dashboard"
+        "\(DeliveryRun.shown(address)): imported \(count) saved objects into \(server.name): data views, searches, charts, a dashboard"
       )
     }
   }
@@ -290,7 +291,7 @@ final class ShipRun {
         if isRefusal(httpStatus: response.status) { return response }
         tries += 1
         guard tries < Self.dashboardTries else {
-          throw ShipError(.ioError, "\(text): no dashboards are put; put them with --setup when it answers")
+          throw ShipError(.ioError, "\(text): no dashboards imported; repeat --setup when it answers")
         }
         again(text, response.retryAfter, of: address)
       }
@@ -310,7 +311,7 @@ final class ShipRun {
       switch response.verdict {
       case .done:
         guard let answer = BulkAnswer(response.body), let change = batch.apply(answer) else {
-          again("the answer to _bulk is not understood", nil)
+          again("unexpected answer to _bulk", nil)
           continue
         }
         counters.done += 1
@@ -330,7 +331,9 @@ final class ShipRun {
       case .denied(let text): try denied(text)
       case .tooLarge:
         counters.again += 1
-        if !batch.refuseSent(status: 413, type: "", reason: "the engine takes no request as large as this document") {
+        if !batch.refuseSent(
+          status: 413, type: "", reason: "the engine does not accept a request as large as this document")
+        {
           limit = max(1 << 10, min(limit, body.count) / 2)
         }
         try save()
@@ -351,7 +354,7 @@ final class ShipRun {
   /// Sends a compressed body to a path of the address, and gives the answer.
   private func post(_ path: String, _ body: [UInt8], type: String) throws(ShipError) -> CurlResponse {
     guard let compressed = gzip.compressed(body) else {
-      throw ShipError(.failure, "there is no memory to compress a request")
+      throw ShipError(.failure, "not enough memory to compress a request")
     }
     var request = CurlRequest("POST", base + path)
     request.contentType = type
@@ -378,7 +381,7 @@ final class ShipRun {
         counters.totals.stored += UInt64(part.records) - rejected
         counters.totals.refused += rejected
         if rejected > 0 {
-          tell("records are refused for good: \(answer.message)")
+          tell("records rejected permanently: \(answer.message)")
         } else if !answer.message.isEmpty, !options.isQuiet {
           tell(answer.message)
         }
@@ -389,7 +392,9 @@ final class ShipRun {
       case .denied(let text): try denied(text)
       case .tooLarge:
         counters.again += 1
-        if batch.refuseSent(status: 413, type: "", reason: "the receiver takes no request as large as this line") {
+        if batch.refuseSent(
+          status: 413, type: "", reason: "the receiver does not accept a request as large as this line")
+        {
           count = .max
         } else {
           count = max(1, batch.sentCount / 2)
@@ -416,7 +421,7 @@ final class ShipRun {
     var count: UInt64 = 0
     for (refused, line) in batch.refused(after: { before.indices.contains($0) ? before[$0] : 0 }) {
       let file = files.files[refused.file]
-      if count == 0 { tell("\(file.name): a document is refused: \(refused.text)") }
+      if count == 0 { tell("\(file.name): a document was rejected: \(refused.text)") }
       count += UInt64(refused.records)
       lines += RefusedLine.bytes(refused, line, file: file.name)
     }

@@ -20,7 +20,7 @@ enum ShipSecrets {
       }
       access.user = "\(user):\(password)"
     } else if user == nil, password != nil, access.apiKey == nil {
-      throw UsageError(message: "there is a password and no user: --user or IMDUMP_SHIP_USER")
+      throw UsageError(message: "a password without a user: give --user or IMDUMP_SHIP_USER")
     }
     if let path = options.headersFile { access.headers = try headers(path) }
     return access
@@ -34,14 +34,14 @@ enum ShipSecrets {
       throw UsageError(message: "\(path): other users of this host can read it: chmod 600 \(path)")
     }
     guard let bytes = ShipStore.contents(path, limit: 65_536) else {
-      throw UsageError(message: "\(path): it cannot be read, or has more than 64 KiB")
+      throw UsageError(message: "\(path): cannot be read, or is larger than 64 KiB")
     }
     var headers: [String] = []
     for line in bytes.split(whereSeparator: { $0 == 10 || $0 == 13 }) {
       let text = String(decoding: line, as: UTF8.self)
       guard let colon = text.firstIndex(of: ":"), colon > text.startIndex,
         text[..<colon].utf8.allSatisfy({ $0 > 32 && $0 < 127 }), text.utf8.allSatisfy({ $0 >= 32 && $0 != 127 })
-      else { throw UsageError(message: "\(path): a line is no header: Name: value") }
+      else { throw UsageError(message: "\(path): expected headers, one per line: Name: value") }
       headers.append(text)
     }
     return headers
@@ -53,7 +53,7 @@ enum ShipSecrets {
     guard let scheme = schemes.first(where: { address.hasPrefix($0) }), address.utf8.count <= 2_048,
       address.utf8.allSatisfy({ $0 > 32 && $0 < 127 }), address.utf8.count > scheme.utf8.count
     else {
-      throw UsageError(message: "\(option): an address that begins with http:// or https:// is needed")
+      throw UsageError(message: "\(option): expected an address that begins with http:// or https://")
     }
     let host = address.dropFirst(scheme.utf8.count).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     guard !host.contains("@") else {
@@ -81,7 +81,7 @@ enum ShipSecrets {
     guard count >= 0 else { throw UsageError(message: "\(path): \(systemText(errno))") }
     let line = bytes[..<count].prefix { $0 != 10 && $0 != 13 }
     guard !line.isEmpty else {
-      throw UsageError(message: "\(path): its first line is empty; a key or password is needed")
+      throw UsageError(message: "\(path): expected a key or password on the first line, which is empty")
     }
     return String(decoding: line, as: UTF8.self)
   }

@@ -22,7 +22,7 @@ final class ShipStore {
     lock = openLock(lockPath, in: AT_FDCWD, mode: 0o640)
     guard lock >= 0 else {
       if lock == -EWOULDBLOCK {
-        throw ShipError(.failure, "another imdump ship is at work here: it holds \(shown(lockPath))")
+        throw ShipError(.failure, "another imdump ship is running here: it has locked \(shown(lockPath))")
       }
       throw Self.error(lockPath, -lock)
     }
@@ -44,7 +44,7 @@ final class ShipStore {
   private static func error(_ path: String, _ number: Int32) -> ShipError {
     ShipError(
       .ioError,
-      "\(shown(path)): \(systemText(number)); how far files were sent is kept there: give another folder with --state")
+      "\(shown(path)): \(systemText(number)); the state of sending is kept there: give another folder with --state")
   }
 
   /// Reads the state. One that is no state is put aside: what was sent before is known to the engine.
@@ -55,7 +55,7 @@ final class ShipStore {
         self.state = state
       } else {
         _ = rename(path, "\(path).bad")
-        logError("\(shown(path)): no state of imdump ship; files are sent from their beginning")
+        logError("\(shown(path)): not a state file of imdump ship; files are sent from the beginning")
       }
     }
     // What was appended after the last state is appended again with the next one.

@@ -55,7 +55,7 @@ final class Shipper {
     if mkdir(path, 0o750) == 0 {
       user?.own(folder: path)
     } else if errno != EEXIST {
-      throw UsageError(message: "\(path): \(systemText(errno)); how far files were sent is kept there")
+      throw UsageError(message: "\(path): \(systemText(errno)); the state of sending is kept there")
     }
   }
 
@@ -68,7 +68,7 @@ final class Shipper {
     while true {
       let left = until - LiveWatch.clock()
       guard left > 0 else {
-        return logError("the last documents are still being sent; imdump ship goes on with what stays")
+        return logError("the last documents are still being sent; imdump ship can send the rest later")
       }
       var poller = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
       guard poll(&poller, 1, Int32(left * 1_000) + 1) > 0 else { continue }

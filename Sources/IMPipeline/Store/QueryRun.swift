@@ -21,7 +21,7 @@ package func runSearch(
   return try printRows(
     path, form, seconds,
     ifNone: { query throws(StoreError) in
-      try query.keepsPayload() ? nil : "the store has no message text: 'imdump index --payload' keeps it"
+      try query.keepsPayload() ? nil : "the store has no message text: 'imdump index --payload' stores it"
     }
   ) { query throws(StoreError) in try query.search(text) }
 }
@@ -83,7 +83,7 @@ private func printRows(
     printer.end(isWhole: false)
     if error.kind == .interrupted, !stop.isStopped {
       logError(
-        "\(path): the statement has taken \(count(UInt64(seconds), "second")), and is ended: --timeout gives it more, 0 all"
+        "\(path): the statement was stopped after \(count(UInt64(seconds), "second")); --timeout allows more, 0 sets no limit"
       )
       return .failure
     }

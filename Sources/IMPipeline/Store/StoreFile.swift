@@ -75,7 +75,7 @@ struct StoreFile {
     var there = stat()
     guard lstat(path, &there) == 0, there.st_mode & S_IFMT == S_IFREG else { return nil }
     guard there.st_size == 0 || isStore(path) else {
-      throw CaptureError(.ioError, path, "is no store, and is left as it is: name another file")
+      throw CaptureError(.ioError, path, "is not a store and was not changed: name another file")
     }
     // SQLite finds a log by its name: whoever still has the old file open would read the new one's log over it. With no byte left
     // of the old one that is an error, and never a row of both.

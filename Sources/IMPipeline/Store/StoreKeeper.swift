@@ -231,10 +231,10 @@ final class StoreKeeper: RunFeature {
       logError("\(choices.path): \(count(stored, "row")) of messages, heartbeats and control frames")
     }
     if removed > 0, !run.report.isQuiet {
-      logError("\(choices.path): \(count(removed, "older message")) removed to keep to --store-max")
+      logError("\(choices.path): \(count(removed, "older message")) removed to stay within --store-max")
     }
     guard dropped > 0 else { return status }
-    logError("\(choices.path): the disk was too slow for \(count(dropped, "message")), which it lacks")
+    logError("\(choices.path): \(count(dropped, "message")) missing: the disk was too slow")
     return max(status, .ioError)
   }
 }
@@ -244,7 +244,7 @@ extension StoreKeeper {
   private func add(to target: String, _ status: ExitStatus) -> ExitStatus {
     defer { removeStore(choices.path) }
     guard status == .success else {
-      logError("\(target): nothing was added: the captures were not read to their end")
+      logError("\(target): nothing was added: the captures were not read to the end")
       return status
     }
     do throws(StoreError) {

@@ -107,7 +107,7 @@ final class StoreSink: EngineSink {
     tellDecided()
     while !ring.isEmpty { moveNext() }
     guard ring.leftOut > 0 else { return }
-    logError("there was no room for the texts of \(count(ring.leftOut, "message")): they are not searched")
+    logError("not enough memory for the text of \(count(ring.leftOut, "message")): it is not searched")
   }
 
   func named(_ session: UInt32, _ name: String) { ring.named(session, name, in: &feed.batch) }

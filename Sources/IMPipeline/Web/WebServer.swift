@@ -24,7 +24,8 @@ final class WebServer {
   init(address text: String, option: String, hasPage: Bool, hosts: [String] = []) throws(UsageError) {
     guard let address = ListenAddress(text) else {
       throw UsageError(
-        message: "\(option) \(text): give an address and a port in numbers, such as 127.0.0.1:\(hasPage ? 8080 : 9464)")
+        message:
+          "\(option) \(text): expected an address and a port in numbers, such as 127.0.0.1:\(hasPage ? 8080 : 9464)")
     }
     do throws(WebMailbox.Failure) { mailbox = try WebMailbox() } catch {
       throw UsageError(message: "\(option) \(text): \(systemText(error.errno))")
@@ -102,8 +103,8 @@ final class WebListener: RunFeature {
   func confined() throws(CaptureError) {
     try server.begin()
     guard !isQuiet else { return }
-    if server.offers.hasPage { logError("the page is served on \(server.url)") }
-    logError("metrics are served on \(server.url)metrics")
+    if server.offers.hasPage { logError("serving the page at \(server.url)") }
+    logError("serving metrics at \(server.url)metrics")
   }
 
   /// Ends before texts can no longer be made.

@@ -165,7 +165,7 @@ def dashboards(binary, folder, lines, report):
                          sorted(plain))
             if kind == "kibana":
                 report.check("kibana: as they stand in the file", shown.objects == wanted, sorted(shown.objects))
-            report.check("%s: said" % kind, "put %d saved objects into %s" % (
+            report.check("%s: said" % kind, "imported %d saved objects into %s" % (
                 len(wanted), "Kibana" if kind == "kibana" else "OpenSearch Dashboards") in ship.text(), ship.text())
             report.equal("%s: again" % kind, (ship.run(*words, **key), len(shown.objects)), (0, len(wanted)))
             shown.refused_objects = {"imdump-loss"}

@@ -97,16 +97,16 @@ def corrections(binary, space, folder, report):
     report.equal("as it was: types", kinds, ["data", "ack"] * 2)
 
     live.write("profile: mine\nversion: [\n", replaces=True)
-    said = live.hang_up("stays as it was")
-    report.check("a bad one is told with line and column", "mine.yaml:3:1: " in said and "stays as it was" in said, said)
+    said = live.hang_up("stays in use")
+    report.check("a bad one is told with line and column", "mine.yaml:3:1: " in said and "stays in use" in said, said)
     live.write(live.original.replace("role: message", "role: massage"), replaces=True)
-    said = live.hang_up("stays as it was")
-    report.check("one that is YAML too", ": a role is message, " in said and "stays as it was" in said, said)
+    said = live.hang_up("stays in use")
+    report.check("one that is YAML too", ": a role is message, " in said and "stays in use" in said, said)
     live.send([next(first) for _ in range(4)])
     report.equal("and changes nothing", [frame["type"] for frame in live.frames(8)][4:], ["data", "ack"] * 2)
 
     live.write(renamed(live.original), replaces=True)
-    said = live.hang_up("read again")
+    said = live.hang_up("reloaded")
     report.check("a good one is read: %s" % said.strip().rpartition("/")[2], "mine 2, also for 1 open connection" in said, said)
     live.send([next(first) for _ in range(4)] + [next(second) for _ in range(3 + 2)])
     found = live.frames(14)[8:]
@@ -117,7 +117,7 @@ def corrections(binary, space, folder, report):
     # Another header: the version in it is 2.
     other = renamed(live.original).replace("bytes: 01", "bytes: 02").replace("version: 2", "version: 3", 1)
     live.write(other, replaces=True)
-    said = live.hang_up("read again")
+    said = live.hang_up("reloaded")
     report.check("another header: %s" % said.strip().rpartition("/")[2], "2 open connections keep the old one" in said, said)
     third = conversation(3, version=2)
     live.send([next(third) for _ in range(3 + 4)] + [next(first) for _ in range(4)] + [next(third) for _ in range(4)])
@@ -134,10 +134,10 @@ def unreadable(binary, space, folder, report):
     if not report.check("a profile that only root may read: captures", live.run.listens(), live.run.told()):
         return
     live.write(renamed(live.original))
-    said = live.hang_up("read again")
-    report.check("written in place: %s" % said.strip().rpartition("/")[2], "read again: profile mine 2" in said, said)
+    said = live.hang_up("reloaded")
+    report.check("written in place: %s" % said.strip().rpartition("/")[2], "reloaded: profile mine 2" in said, said)
     live.write(live.original, replaces=True)
-    said = live.hang_up("stays as it was")
+    said = live.hang_up("stays in use")
     report.check("replaced: %s" % said.strip().rpartition("/")[2], "permission denied for user " in said, said)
     live.run.stop()
     report.equal("exit", live.run.status, 0)
@@ -239,19 +239,19 @@ def rules(binary, space, folder, report):
                  [["firing"]] * 2)
 
     live.write(head + rule("gone", "metric: nothing"), replaces=True)
-    said = live.hang_up("stay as they were")
-    report.check("a mistake is told with line and column", "rules.yml:3:" in said and "the rules stay as they were" in said, said)
+    said = live.hang_up("stay in use")
+    report.check("a mistake is told with line and column", "rules.yml:3:" in said and "the old rules stay in use" in said, said)
     report.equal("and resolves nothing", len(live.alerts("gone", 2, limit=1)), 1)
 
     live.write(head + rule("new") + rule("kept"), replaces=True)
-    said = live.hang_up("read again")
+    said = live.hang_up("reloaded")
     report.check("a good one is read: %s" % said.strip().rpartition("/")[2], "2 rules, 1 new, 1 gone" in said, said)
     gone = live.alerts("gone", 2)
     report.equal("what is gone is resolved", [a["state"] for a in gone], ["firing", "resolved"])
     report.check("with the reason", gone and gone[-1]["reason"].startswith("the rule is not in the file any more"), gone)
     report.equal("under its name", len({a["id"] for a in gone}), 1)
 
-    said = live.hang_up("read again")
+    said = live.hang_up("reloaded")
     report.check("the same once more: %s" % said.strip().rpartition("/")[2], "2 rules, unchanged" in said, said)
     live.send([next(first) for _ in range(4)])
     report.equal("what is new fires", [a["state"] for a in live.alerts("new", 1)], ["firing"])

@@ -153,7 +153,7 @@ class Rotation:
             os.waitpid(self.send(self.sent[500:1_000], 0), 0)
             run.stop()
             self.whole("SIGHUP, a link in the way in %s: goes on in the old file" % place, [path + ".1"], self.sent[:1_000])
-            self.report.check("SIGHUP, a link in the way: said", "cannot be opened again: is no file" in run.said, run.said)
+            self.report.check("SIGHUP, a link in the way: said", "cannot reopen: is not a regular file" in run.said, run.said)
             self.report.check("SIGHUP, a link in the way: not followed", os.path.getsize(victim) == len("untouched"))
 
     def emptied(self):
