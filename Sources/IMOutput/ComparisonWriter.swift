@@ -68,7 +68,7 @@ package struct ComparisonWriter {
   /// A line for each of `conditions` of which `figures` do not tell whether it holds.
   package static func unknown(_ conditions: [FailCondition], in figures: [ComparedFigure]) -> [String] {
     conditions.filter { $0.isUnknown(in: figures) }.map {
-      "--fail-on \($0.text) cannot be judged: \($0.name) is not known"
+      "--fail-on \($0.text) cannot be evaluated: \($0.name) is not known"
     }
   }
 

@@ -182,21 +182,21 @@ package struct CurlResponse: Equatable, Sendable {
     case 200..<300 where exitStatus == 0: return .done
     case 200..<300: return .later("the answer broke off (curl: \(exitStatus))")
     case 401:
-      return .denied("401: the engine wants a valid API key or user: --api-key-file, or --user and --password-file")
+      return .denied("401: the engine requires a valid API key or user: --api-key-file, or --user and --password-file")
     case 403: return isBlocked ? .later("403: \(reason)") : .denied("403: this key or user may not do that: \(reason)")
-    case 407: return .denied("407: the proxy wants a user")
+    case 407: return .denied("407: the proxy requires a user")
     case 413: return .tooLarge
     case 400:
-      guard let error = BulkAnswer.error(body) else { return .later("400: what answers is no engine") }
+      guard let error = BulkAnswer.error(body) else { return .later("400: this is not an engine") }
       return .wrong(type: error.type, reason: error.reason)
-    case 300..<400: return .later("\(status): the address leads elsewhere; name the engine itself")
+    case 300..<400: return .later("\(status): redirected; give the address of the engine itself")
     case 1...: return .later("\(status)" + (reason.isEmpty ? "" : ": \(reason)"))
     default: break
     }
     let text = message.isEmpty ? "curl: \(exitStatus)" : message
     switch exitStatus {
     case 51, 60, 83, 90, 91:
-      return .denied("the certificate of the engine does not verify: \(text); --ca names the authority's file")
+      return .denied("cannot verify the certificate of the engine: \(text); give its authority with --ca")
     case 58, 59, 66, 77, 82: return .denied("a certificate or key cannot be used: \(text)")
     case _ where ["certificate required", "bad certificate", "unknown ca"].contains { Self.contains(message, $0) }:
       return .denied("the engine does not accept the certificate of --client-cert: \(text)")
@@ -210,9 +210,9 @@ package struct CurlResponse: Equatable, Sendable {
     case 200..<300: return exitStatus == 0 ? .done : .later("the answer broke off (curl: \(exitStatus))")
     case 401, 403:
       return .denied(
-        "\(status): the receiver wants a valid key or user: --headers, --api-key-file, or --user: \(start)")
+        "\(status): the receiver requires a valid key or user: --headers, --api-key-file, or --user: \(start)")
     case 404, 405:
-      return .denied("\(status): no OpenTelemetry is taken there; --to is the address in front of /v1/logs")
+      return .denied("\(status): no OpenTelemetry receiver there; --to is the address without /v1/logs")
     case 407, 413, 300..<400: return verdict
     case 429, 502, 503, 504: return .later("\(status)" + (start.isEmpty ? "" : ": \(start)"))
     case 1...: return .wrong(type: "\(status)", reason: start)

@@ -145,6 +145,6 @@ package struct ImportAnswer: Equatable, Sendable {
     }
     guard isRead else { return nil }
     let others = missing.isEmpty ? "" : " (\(missing.joined(separator: ", ")))"
-    return "\(type) \(id): \(reason.isEmpty ? "no reason is given" : reason)\(others)"
+    return "\(type) \(id): \(reason.isEmpty ? "no reason given" : reason)\(others)"
   }
 }

@@ -86,7 +86,7 @@ package struct EngineSetup: Sendable {
       steps.append(
         Step(
           method: "PUT", path: "/_plugins/_ism/policies/imdump", body: IndexTemplates.policy(retention), mayFail: true,
-          without: "a policy of this name stays as it is, and without the plugin documents are kept for ever"))
+          without: "an existing policy is not changed; without the plugin, documents are kept forever"))
     } else {
       // Streams that are there already.
       steps.append(

@@ -68,7 +68,7 @@ package struct ShipBatch: Sendable {
     if form == .ecs { entry.head = DocumentHead(bytes, place) }
     if form == .ecs, entry.head == nil {
       entry.outcome = .refused(
-        status: 0, type: "imdump", reason: "no JSON object with data_stream.type, dataset and namespace")
+        status: 0, type: "imdump", reason: "not a JSON object with data_stream.type, dataset and namespace")
     }
     entries.append(entry)
   }
@@ -131,7 +131,7 @@ package struct ShipBatch: Sendable {
       guard result == nil || sent.count < count && size + line.count <= limit else { break }
       guard let request = OTLPRequest(bytes, line) else {
         refuse(
-          index, status: 0, type: "imdump", reason: "no request of OpenTelemetry's logs, metrics or traces in JSON")
+          index, status: 0, type: "imdump", reason: "not an OpenTelemetry request with logs, metrics or traces in JSON")
         continue
       }
       entries[index].records = request.recordCount
@@ -159,7 +159,7 @@ package struct ShipBatch: Sendable {
 
   /// What an answer changed.
   package struct Change: Equatable, Sendable {
-    /// Documents by what became of them.
+    /// Documents by outcome.
     package var stored = 0, known = 0, refused = 0, later = 0
     /// Why the engine did not let this user write a document.
     package var denial: String?
@@ -190,7 +190,7 @@ package struct ShipBatch: Sendable {
         omitIDs(like: index)
         change.hasOtherForm = true
       case .needsNoID:
-        refuse(index, status: 400, type: "", reason: "its stream takes no id")
+        refuse(index, status: 400, type: "", reason: "its stream does not accept an id")
         change.refused += 1
       case .refused(let status, let type, let reason):
         refuse(index, status: status, type: type, reason: reason)

@@ -6,7 +6,7 @@ package struct ShipCounters: Equatable, Sendable {
   package var done: UInt64 = 0, again: UInt64 = 0, denied: UInt64 = 0
   /// Bytes of documents that are done with, and of the bodies that were sent.
   package var bytes: UInt64 = 0, sentBytes: UInt64 = 0
-  /// Bytes of documents that are not sent.
+  /// Bytes of documents that are not sent yet.
   package var lagBytes: UInt64 = 0
   /// Seconds since the time of the oldest document that is not sent; 0 where all are.
   package var lagSeconds = 0.0
@@ -22,19 +22,19 @@ package struct ShipCounters: Equatable, Sendable {
         + samples.map { "\(name)\(suffix)\($0.0) \($0.1)\n" }.joined()
     }
     return family(
-      "imdump_ship_documents", "counter", "Documents by what became of them.",
+      "imdump_ship_documents", "counter", "Documents by outcome.",
       [
         ("{outcome=\"stored\"}", "\(totals.stored)"), ("{outcome=\"known\"}", "\(totals.known)"),
         ("{outcome=\"refused\"}", "\(totals.refused)"), ("{outcome=\"lost\"}", "\(totals.lost)"),
       ])
       + family(
-        "imdump_ship_requests", "counter", "Requests of this run by what became of them.",
+        "imdump_ship_requests", "counter", "Requests of this run by outcome.",
         [("{outcome=\"done\"}", "\(done)"), ("{outcome=\"again\"}", "\(again)"), ("{outcome=\"denied\"}", "\(denied)")])
-      + family("imdump_ship_bytes", "counter", "Bytes of documents that this run is done with.", [("", "\(bytes)")])
+      + family("imdump_ship_bytes", "counter", "Bytes of documents that this run has finished.", [("", "\(bytes)")])
       + family("imdump_ship_sent_bytes", "counter", "Bytes of request bodies, compressed.", [("", "\(sentBytes)")])
-      + family("imdump_ship_lag_bytes", "gauge", "Bytes of documents that are not sent.", [("", "\(lagBytes)")])
+      + family("imdump_ship_lag_bytes", "gauge", "Bytes of documents that are not sent yet.", [("", "\(lagBytes)")])
       + family(
-        "imdump_ship_lag_seconds", "gauge", "Age of the oldest document that is not sent.",
+        "imdump_ship_lag_seconds", "gauge", "Age of the oldest document that is not sent yet.",
         [("", "\((lagSeconds * 1_000).rounded() / 1_000)")])
       + "# EOF\n"
   }

@@ -134,8 +134,8 @@ import Testing
         "+0.000||text 1|", "+0.018||answer to text 1: ok|RTT 18.0 ms", "+3.120||text 2|",
         "+6.120|R1|text 2 retry Δ3.0 s|",
         "+6.318||answer to text 2|3.2 s after the first copy (ambiguous, not in RTT)",
-        "+7.000|?|answer|answers nothing that was seen",
-        "|!|33.0 s without a frame: 1 heartbeat did not come, usual every 15.0 s|",
+        "+7.000|?|answer|message not in the capture",
+        "|!|33.0 s without a frame: 1 heartbeat missing, usual every 15.0 s|",
         "+40.000|!|text 3|no answer",
       ])
   }

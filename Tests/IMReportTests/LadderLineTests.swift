@@ -34,7 +34,7 @@ import Testing
     (sent("beat 1", [.heartbeat], fate: .unanswered, cause: .peer), "!", "beat 1", "no answer (peer)"),
     (sent("text 1", [.damaged], fate: .damaged, cause: .checksum), "!", "text 1", "damaged, no answer"),
     (sent("text 1", [.damaged], fate: .acked), "!", "text 1", "checksum wrong"),
-    (sent("text 1", fate: .pending), "", "text 1", "open at the end of the capture"),
+    (sent("text 1", fate: .pending), "", "text 1", "pending at the end of the capture"),
     (sent("text 1", [.late], fate: .acked), "!", "text 1", "answered late"),
     (sent("text 1", copy: 3, [.retry], since: 3_000_000), "R2", "text 1 retry Δ3.0 s", ""),
     (sent("text 1", copy: 2, [.duplicate], since: 500_000), "D1", "text 1 copy Δ500.0 ms", "answered before"),
@@ -51,7 +51,7 @@ import Testing
     ),
     (
       Ladder.Step(label: "ack 1", sequence: 1, isFromClient: false, facts: [.answer, .orphan], copy: 0), "?", "ack 1",
-      "answers nothing that was seen"
+      "message not in the capture"
     ),
     (
       Ladder.Step(label: "ack 1", sequence: 1, isFromClient: false, facts: [.answer, .repeatedAnswer], copy: 0), "D",
@@ -67,8 +67,8 @@ import Testing
     arguments: [
       (4_999, nil, nil), (5_000, nil, "5.0 s without a frame"), (30_000, nil, "30.0 s without a frame"),
       (30_000, 21_000, "30.0 s without a frame"),
-      (40_000, 20_000, "40.0 s without a frame: 1 heartbeat did not come, due every 20.0 s"),
-      (65_000, 20_000, "65.0 s without a frame: 2 heartbeats did not come, due every 20.0 s"),
+      (40_000, 20_000, "40.0 s without a frame: 1 heartbeat missing, due every 20.0 s"),
+      (65_000, 20_000, "65.0 s without a frame: 2 heartbeats missing, due every 20.0 s"),
     ] as [(Int64, Int64?, String?)]) func silences(_ length: Int64, _ heartbeat: Int64?, _ expected: String?)
   {
     var ladder = Self.ladder([Self.row(0, Self.sent("a")), Self.row(length, Self.sent("b"))])
@@ -81,7 +81,7 @@ import Testing
     var ladder = Self.ladder((0..<10).map { Self.row($0, Self.sent("a")) })
     (ladder.leftOutBefore, ladder.leftOutBehind) = (1_234, 5)
     let lines = ladder.cut(to: 4).lines.map(\.label)
-    #expect(lines == ["1,234 frames before, left out", "a", "a", "a", "a", "11 frames behind, left out"])
+    #expect(lines == ["1,234 earlier frames left out", "a", "a", "a", "a", "11 later frames left out"])
   }
 
   @Test func asciiHoldsNothingElse() {

@@ -65,7 +65,7 @@ import Testing
     )
     #expect(
       refused?.refused == [
-        "search a: conflict", "lens b: missing_references (v)", "map c: unknown: no \"map\"", "x d: no reason is given",
+        "search a: conflict", "lens b: missing_references (v)", "map c: unknown: no \"map\"", "x d: no reason given",
       ] && refused?.stored == 1)
     for text in ["", "{}", "[]", #"{"successCount":-1}"#, #"{"successCount":1"#, #"{"successCount":1,"errors":[1]}"#] {
       #expect(read(text) == nil, "\(text)")

@@ -40,7 +40,7 @@ import Testing
   @Test(arguments: ["diff Samples/tjp-clean-chat.pcap", "why"]) func nothingToJudge(_ command: String) throws {
     let words = command.split(separator: " ").map(String.init)
     let run = try Command.run(words + ["Samples/cmpp-gateway.pcap", "--fail-on", "success<99%"])
-    #expect(run.status == 1 && run.errors.contains("--fail-on success<99% cannot be judged: success is not known\n"))
+    #expect(run.status == 1 && run.errors.contains("--fail-on success<99% cannot be evaluated: success is not known\n"))
     // What was decoded has no heartbeats: that is said, and nothing is wrong with it.
     let some = try Command.run(
       words + ["Samples/tjp-clean-chat.pcap", "--fail-on", "loss>0%", "--fail-on", "heartbeat_loss>99%"])

@@ -168,8 +168,8 @@ import Testing
     }
     #expect(
       remarks == [
-        "33 bytes passed over that are no frame", "retransmission of 40 bytes with other bytes than before",
-        "64 bytes passed over that are no frame",
+        "33 bytes skipped: not a frame", "retransmission of 40 bytes with different bytes than before",
+        "64 bytes skipped: not a frame",
       ])
   }
 

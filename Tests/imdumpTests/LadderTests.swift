@@ -172,7 +172,7 @@ import Testing
     let few = try Command.run(["ladder", path, "--conn", "1", "--rows", "5"])
     #expect(Self.arrows(few.output.split(separator: "\n").map(String.init)).count == 5)
     #expect(
-      few.output.contains("\(frames.count - 5) frames behind, left out")
+      few.output.contains("\(frames.count - 5) later frames left out")
         && few.errors.contains("left out after the last row"))
     #expect(try Command.run(["ladder", path, "--conn", "1", "--from", "soon"]).status == 64)
     // Standard input can be read once.

@@ -227,7 +227,7 @@ import Testing
   /// A capture in the place of a store.
   @Test func aCaptureIsNoStore() throws {
     let run = try Command.run(["query", Samples.path("tjp-weak-network.pcap"), "SELECT 1"])
-    #expect(run.status != 0 && run.errors.contains("'imdump index' makes a store of a capture"), "\(run.errors)")
+    #expect(run.status != 0 && run.errors.contains("'imdump index' makes a store from a capture"), "\(run.errors)")
   }
 
   /// What users write is kept where that was asked for, and nowhere else.
@@ -302,7 +302,7 @@ import Testing
     #expect(foreign.status == 66 && foreign.errors.contains("file is not a database (SQLite 26)"), "\(foreign.errors)")
     #expect(try Command.run(["query", folder.path("none.db"), "SELECT 1"]).status == 66)
     let empty = try Command.run(["query", try folder.file("empty.db", []), "SELECT 1"])
-    #expect(empty.status == 66 && empty.errors.contains("no store"), "\(empty.errors)")
+    #expect(empty.status == 66 && empty.errors.contains("not an imdump store"), "\(empty.errors)")
 
     let store = try Store("tjp-clean-chat.pcap")
     let bytes = try Data(contentsOf: URL(filePath: store.path))

@@ -440,7 +440,7 @@ extension Catalogue {
         .named(.evictions),
         FigureText(
           .unseen, "open message", "open messages",
-          .each(Eviction.allCases.map { $0 == .exchange ? "forgotten at the limit on memory (--mem)" : "" })),
+          .each(Eviction.allCases.map { $0 == .exchange ? "dropped at the memory limit (--mem)" : "" })),
       ], omitsZero: true
     ) { run, what, _ in .count(run.summary.ledger.evicted[Eviction.allCases[what]]) },
     Row(

@@ -32,7 +32,7 @@ extension AlertEvent {
       switch ending {
       case .connection: return "the connection is over: \(subject)"
       case .run: return "the run has ended, with \(name) \(valueText) on \(subject)"
-      case .removed: return "the rule is not in the file any more, with \(name) \(valueText) on \(subject)"
+      case .removed: return "the rule is no longer in the file, with \(name) \(valueText) on \(subject)"
       case .changed: return "the rule was changed, with \(name) \(valueText) on \(subject)"
       case nil: break
       }
@@ -43,9 +43,9 @@ extension AlertEvent {
     case .held where rule.metric.isDoubtful:
       let drops = dropped > 0 ? ", and \(dropped) packets were dropped" : ""
       return
-        "\(name) \(valueText) on \(subject), held: what became of \(unknown) messages beside \(samples) is unknown\(drops)"
+        "\(name) \(valueText) on \(subject), held: the fate of \(unknown) messages is unknown, besides the \(samples) counted\(drops)"
     case .held:
-      return "\(broken), held: the capture lacks packets (\(dropped) drops or holes)"
+      return "\(broken), held: packets are missing from the capture (\(dropped) drops or gaps)"
     case .released:
       let value = value.map { " \(amount($0))" } ?? ""
       return "\(name)\(value) on \(subject), no longer held"

@@ -46,7 +46,7 @@ extension Ladder {
   /// The lines, top to bottom, with times of day by the clock of a zone; without one, since the connection began.
   package func lines(clock: LocalZone?) -> [LadderLine] {
     var lines: [LadderLine] = []
-    if leftOutBefore > 0 { lines.append(across("\(count(leftOutBefore, "frame")) before, left out")) }
+    if leftOutBefore > 0 { lines.append(across("\(count(leftOutBefore, "earlier frame")) left out")) }
     var last: Timestamp?
     for (i, row) in rows.enumerated() {
       if let last, let line = silence(from: last, to: row.at) { lines.append(line) }
@@ -56,7 +56,7 @@ extension Ladder {
       line.row = i
       lines.append(line)
     }
-    if leftOutBehind > 0 { lines.append(across("\(count(leftOutBehind, "frame")) behind, left out")) }
+    if leftOutBehind > 0 { lines.append(across("\(count(leftOutBehind, "later frame")) left out")) }
     return lines
   }
 
@@ -89,7 +89,7 @@ extension Ladder {
     var isTrouble = false
     if let heartbeat, heartbeat.interval > 0, length > heartbeat.interval + heartbeat.interval / 2 {
       let missed = UInt64(max(1, (length - heartbeat.interval / 2) / heartbeat.interval))
-      text += ": \(count(missed, "heartbeat")) did not come"
+      text += ": \(count(missed, "heartbeat")) missing"
       text += ", \(heartbeat.isPromised ? "due" : "usual") every \(Words.length(heartbeat.interval))"
       isTrouble = true
     }
@@ -126,7 +126,7 @@ extension Ladder {
     if step.facts.contains(.answer) {
       line.form = .answer
       if step.facts.contains(.orphan) {
-        remarks.append("answers nothing that was seen")
+        remarks.append("message not in the capture")
         line.mark = "?"
       } else if step.facts.contains(.repeatedAnswer) {
         remarks.append("answered before")
@@ -166,7 +166,7 @@ extension Ladder {
     case .damaged: return ("damaged, no answer", true)
     case .rejected: return ("refused", true)
     case .unknown: return ("answer not in the capture", true)
-    case .pending: return ("open at the end of the capture", false)
+    case .pending: return ("pending at the end of the capture", false)
     case .acked, .ackedAfterRetry: return step.facts.contains(.late) ? ("answered late", true) : nil
     case .unacknowledged, nil: return nil
     }

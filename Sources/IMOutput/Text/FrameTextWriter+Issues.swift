@@ -43,27 +43,27 @@ extension FrameTextWriter {
       bytes(issue.byteCount, to: &out)
     case .resynchronised:
       bytes(issue.byteCount, to: &out)
-      out.literal(" passed over that are no frame")
+      out.literal(" skipped: not a frame")
     case .inconsistentRetransmission:
       out.literal("retransmission of ")
       bytes(issue.byteCount, to: &out)
-      out.literal(" with other bytes than before")
+      out.literal(" with different bytes than before")
     case .unsupportedVersion: out.literal("a version that the profile does not describe")
     case .proxyHeader:
-      out.literal("PROXY header that cannot be believed, ")
+      out.literal("implausible PROXY header, ")
       bytes(issue.byteCount, to: &out)
-      out.literal(" of it passed over")
+      out.literal(" of it skipped")
     case .webSocketFrame:
       bytes(issue.byteCount, to: &out)
-      out.literal(" passed over that are no WebSocket frame")
+      out.literal(" skipped: not a WebSocket frame")
     case .notInflated:
       out.literal("compressed WebSocket message that cannot be inflated, ")
       bytes(issue.byteCount, to: &out)
     case .webSocketMask:
       out.literal(
         issue.direction == .serverToClient
-          ? "WebSocket frames masked by the server, which it must not do (RFC 6455, 5.1); read all the same"
-          : "WebSocket frames not masked by the client, as they must be (RFC 6455, 5.1); read all the same")
+          ? "WebSocket frames masked by the server, contrary to RFC 6455, 5.1; decoded anyway"
+          : "WebSocket frames not masked by the client, contrary to RFC 6455, 5.1; decoded anyway")
     case .ignoredReset: out.literal("reset outside the window, ignored")
     case .outOfWindow:
       bytes(issue.byteCount, to: &out)
@@ -95,7 +95,7 @@ extension FrameTextWriter {
       } else if isLocal {
         out.literal(", for itself")
       } else if source == nil {
-        out.literal(", for a client without address")
+        out.literal(", for a client without an address")
       }
     case .webSocket(let isCompressed, let isMidstream):
       out.literal("WebSocket")

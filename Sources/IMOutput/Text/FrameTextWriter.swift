@@ -133,7 +133,7 @@ package struct FrameTextWriter {
     }
     let header = plan.headerBytes(frame, in: bytes)
     guard let hidden = plan.hiddenBytes(of: frame, body, tlvs, secrets, behind: header.count) else {
-      out.literal("\tnot shown: it holds the client's name\n")
+      out.literal("\tnot shown: it contains the client's name\n")
       return
     }
     if showsBody, said == nil {

@@ -75,9 +75,9 @@ package struct MessageTextWriter {
       out.literal(", though the ")
       out.literal(peer)
       out.literal("'s TCP acknowledged it")
-    case .capture: out.literal(", the capture lacks bytes in which the answer may be")
-    case .checksum: out.literal(", no copy had a right checksum")
-    case .limit: out.literal(", it was still open when it was forgotten to stay within a limit")
+    case .capture: out.literal(", the answer may be in bytes missing from the capture")
+    case .checksum: out.literal(", every copy had a bad checksum")
+    case .limit: out.literal(", it was dropped at a memory limit while still open")
     case .status, nil: break
     }
     guard let status = record.status else { return }

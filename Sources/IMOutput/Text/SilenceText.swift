@@ -12,11 +12,11 @@ package enum SilenceText {
     guard let fatal = metrics.shortestFatalSilence, fatal >= least else { return nil }
     let killed = seconds(fatal)
     guard let survived = metrics.longestSilenceSurvived else {
-      return "\(killed) without a packet did not survive: keep the heartbeat below \(limit(fatal))"
+      return "no connection survived \(killed) without a packet: keep the heartbeat below \(limit(fatal))"
     }
     guard survived < fatal else {
       return "up to \(seconds(survived)) survived, but \(killed) did not on another connection: "
-        + "it has another path, or the silence was not the reason"
+        + "it has a different path, or the silence was not the cause"
     }
     return "up to \(seconds(survived)) survived, \(killed) did not: keep the heartbeat below \(limit(survived))"
   }

@@ -165,7 +165,7 @@ package struct StatsTextWriter {
       for totals in all {
         let way = Self.ways[Int(totals.direction.rawValue)]
         let parts = FigureWords.parts(.sequences, Catalogue.sequences, totals)
-        line("numbers of \(plan.name), \(way), category \(totals.category): ", parts, to: &out)
+        line("sequence gaps of \(plan.name), \(way), category \(totals.category): ", parts, to: &out)
       }
     }
   }

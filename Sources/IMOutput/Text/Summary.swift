@@ -17,7 +17,7 @@ extension Summary {
       lines.append("\(plan.name): " + parts.joined(separator: ", "))
     }
     let evictions = parts(.evictions)
-    return evictions.isEmpty ? lines : lines + ["forgotten at the limit on memory: " + evictions]
+    return evictions.isEmpty ? lines : lines + ["dropped at the memory limit: " + evictions]
   }
 }
 

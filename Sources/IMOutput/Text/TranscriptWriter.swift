@@ -102,7 +102,7 @@ package struct TranscriptWriter {
         }
       return "lost: \(why)\(retries)"
     case .pending: return "pending: no answer by the end"
-    case .unknown: return "unknown: the capture lacks bytes in which the answer may be"
+    case .unknown: return "unknown: the answer may be in bytes missing from the capture"
     case .unacknowledged: return ""
     }
   }

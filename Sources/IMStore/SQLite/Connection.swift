@@ -112,7 +112,7 @@ final class Connection {
     let limit = sqlite3_hard_heap_limit64(-1)
     let text =
       switch code & 0xff {
-      case SQLITE_AUTH: "a store is only read"
+      case SQLITE_AUTH: "a store is read-only"
       case SQLITE_NOMEM where limit > 0: "it needs more memory than the \(limit >> 20) MiB that a statement may take"
       default: String(cString: sqlite3_errmsg(handle))
       }

@@ -27,11 +27,11 @@ struct Statement: ~Copyable {
     if isOnly, code == SQLITE_OK, rest.contains(where: { !$0.isWhitespace && $0 != ";" }) {
       sqlite3_finalize(handle)
       throw StoreError(
-        .badStatement, path: connection.path, attempt: attempt, text: "there is more than one statement")
+        .badStatement, path: connection.path, attempt: attempt, text: "expected one statement, found more")
     }
     guard code == SQLITE_OK, let handle else {
       throw code == SQLITE_OK
-        ? StoreError(.badStatement, path: connection.path, attempt: attempt, text: "there is no statement")
+        ? StoreError(.badStatement, path: connection.path, attempt: attempt, text: "expected a statement")
         : connection.error(code, attempt)
     }
     self.connection = connection

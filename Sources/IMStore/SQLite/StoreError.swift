@@ -41,6 +41,6 @@ package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
   /// What went wrong, with the name of the file in front and SQLite's code behind.
   package var description: String {
     "\(path): \(attempt): \(text)" + (code == 0 ? "" : " (SQLite \(code))")
-      + (code == SQLITE_NOTADB ? "; 'imdump index' makes a store of a capture" : "")
+      + (code == SQLITE_NOTADB ? "; 'imdump index' makes a store from a capture" : "")
   }
 }

@@ -52,14 +52,14 @@ enum SchemaShape {
         let isOther = ours.all.contains { $0.kind == entry.kind && $0.name == entry.name }
         throw refuse(
           isOther
-            ? "its \(entry.kind) '\(entry.name)' is not that of a store of format \(StoreFormat.version), and is not used"
-            : "has the \(entry.kind) '\(entry.name)', which no store of format \(StoreFormat.version) has, and is not read"
+            ? "its \(entry.kind) '\(entry.name)' does not match store format \(StoreFormat.version), and is not used"
+            : "has the \(entry.kind) '\(entry.name)', which is not in store format \(StoreFormat.version), and is not read"
         )
       }
       missing.remove(entry)
     }
     if let entry = missing.min(by: { $0.name < $1.name }) {
-      throw refuse("lacks the \(entry.kind) '\(entry.name)' of a store of format \(StoreFormat.version)")
+      throw refuse("is missing the \(entry.kind) '\(entry.name)' of store format \(StoreFormat.version)")
     }
   }
 }

@@ -27,7 +27,7 @@ package enum StoreFormat {
     let attempt = "open the store"
     guard try connection.number("PRAGMA application_id", attempt) == applicationID else {
       throw StoreError(
-        .notAStore, path: connection.path, attempt: attempt, text: "is a database, but no store of imdump")
+        .notAStore, path: connection.path, attempt: attempt, text: "is a database, but not an imdump store")
     }
     let found = try connection.number("PRAGMA user_version", attempt) ?? 0
     guard found == version else {

@@ -20,7 +20,7 @@ package struct StoreMerge {
     guard whole == 1 else {
       throw StoreError(
         .notAStore, path: name, attempt: Self.attempt,
-        text: "is not whole, or is being written: only a store that was written to its end is added to")
+        text: "is incomplete or being written: only a complete store can be added to")
     }
   }
 

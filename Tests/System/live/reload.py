@@ -248,7 +248,7 @@ def rules(binary, space, folder, report):
     report.check("a good one is read: %s" % said.strip().rpartition("/")[2], "2 rules, 1 new, 1 gone" in said, said)
     gone = live.alerts("gone", 2)
     report.equal("what is gone is resolved", [a["state"] for a in gone], ["firing", "resolved"])
-    report.check("with the reason", gone and gone[-1]["reason"].startswith("the rule is not in the file any more"), gone)
+    report.check("with the reason", gone and gone[-1]["reason"].startswith("the rule is no longer in the file"), gone)
     report.equal("under its name", len({a["id"] for a in gone}), 1)
 
     said = live.hang_up("reloaded")
