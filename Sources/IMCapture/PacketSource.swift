@@ -54,8 +54,8 @@ package enum CaptureEvent: Equatable, Sendable, CustomStringConvertible {
     switch self {
     case .interfaceDown(let name): "\(name): the interface went down; waiting for it"
     case .interfaceUp(let name): "\(name): the interface is up again"
-    case .interfaceGone(let name): "\(name): the interface disappeared; waiting for another of that name"
-    case .interfaceBack(let name): "\(name): the interface is there again"
+    case .interfaceGone(let name): "\(name): the interface disappeared; waiting for one of that name"
+    case .interfaceBack(let name): "\(name): the interface is back"
     case .warning(let text): text
     }
   }

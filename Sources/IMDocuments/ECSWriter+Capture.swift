@@ -20,7 +20,7 @@ package enum CaptureIncident: String, Sendable {
     case .interfaceDown: "the interface went down"
     case .interfaceUp: "the interface is up again"
     case .interfaceGone: "the interface disappeared"
-    case .interfaceBack: "the interface is there again"
+    case .interfaceBack: "the interface is back"
     }
   }
 }

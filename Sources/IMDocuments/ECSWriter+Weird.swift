@@ -96,7 +96,7 @@ extension ECSWriter {
       out.literal(": ")
       out.text(reason.name)
     case .resynchronised:
-      count(" bytes are no frame")
+      count(" bytes are not a frame")
       place()
     case .frameCut:
       out.literal("a frame is cut after ")
@@ -106,7 +106,7 @@ extension ECSWriter {
       out.hex(kept)
       out.literal(" was kept, ")
       out.hex(other)
-      out.literal(" came again")
+      out.literal(" came later")
       place()
     case .unknownType(let type):
       out.literal("type ")
@@ -118,7 +118,7 @@ extension ECSWriter {
       out.literal(" was not answered")
     case .lateAck(let message):
       name(message, profile, &out)
-      out.literal(" was answered after the time for it")
+      out.literal(" was answered too late")
     case .orphanAck(_, let named?) where named != 0:
       out.literal("an answer to ")
       out.number(named)
@@ -148,30 +148,30 @@ extension ECSWriter {
   static func sentence(_ kind: IssueKind) -> StaticString {
     switch kind {
     case .checksumMismatch: "checksum does not match"
-    case .resynchronised: "bytes that are no frame were skipped"
+    case .resynchronised: "bytes that are not a frame were skipped"
     case .gap: "bytes are missing from the stream"
     case .frameCut: "a frame was cut"
-    case .inconsistentRetransmission: "a retransmission carried other bytes"
+    case .inconsistentRetransmission: "a retransmission carried different bytes"
     case .unsupportedVersion: "a version that the profile does not describe"
     case .incompleteTag: "a TLV ends inside its tag"
     case .incompleteLength: "a TLV ends inside its length"
     case .incompleteValue: "a TLV ends inside its value"
     case .tlvLimit: "more TLVs than the limit"
     case .nestedTooDeep: "TLV lists nest too deep"
-    case .duplicateTag: "a tag stands twice in one list"
+    case .duplicateTag: "a tag occurs twice in one list"
     case .compressLabelOnly: "the header says compressed, the body is not"
-    case .inflateLimit: "the inflated body passes the limit"
+    case .inflateLimit: "the inflated body exceeds the limit"
     case .malformedBody: "a body that cannot be of its type"
     case .unknownType: "a type that the profile does not know"
     case .timestampWindow: "the sender's clock is far off"
-    case .orphanAck: "an answer that names nothing known"
+    case .orphanAck: "an answer to an unknown message"
     case .unanswered: "a message without an answer"
     case .lateAck: "an answer that came too late"
     case .heartbeatMissed: "a heartbeat without an answer"
     case .ignoredReset: "a reset outside the window"
     case .outOfWindow: "data outside the window"
-    case .proxyHeader: "a PROXY header that cannot be believed"
-    case .webSocketFrame: "bytes that are no WebSocket frame were skipped"
+    case .proxyHeader: "an implausible PROXY header"
+    case .webSocketFrame: "bytes that are not a WebSocket frame were skipped"
     case .notInflated: "a compressed WebSocket message cannot be inflated"
     case .webSocketMask: "WebSocket frames are masked by the server, or not by the client"
     }

@@ -60,7 +60,7 @@ package struct Networks: Sendable {
       if row.first == UInt8(ascii: "#") || row.allSatisfy({ $0 == 32 || $0 == 9 }) { continue }
       func wrong(_ message: String) -> SourceError { SourceError(source: source, line: line, message: message) }
       guard networks.count < Self.maximumCount else { throw wrong("at most \(Self.maximumCount) networks") }
-      guard let fields = Self.fields(row) else { throw wrong("a quote that is not closed, or stands inside a field") }
+      guard let fields = Self.fields(row) else { throw wrong("a quote that is not closed, or is inside a field") }
       guard (2...4).contains(fields.count) else {
         throw wrong("expected PREFIX,NAME,AS NUMBER,AS ORGANISATION, found \(fields.count) fields")
       }
@@ -68,16 +68,16 @@ package struct Networks: Sendable {
         throw wrong("a field of \(long.utf8.count) bytes; at most \(Self.maximumField)")
       }
       guard let (prefix, isIPv6) = Self.prefix(fields[0], line, Int32(networks.count)) else {
-        throw wrong("'\(fields[0])' is no prefix such as 192.0.2.0/24 or 2001:db8::/32")
+        throw wrong("'\(fields[0])' is not a prefix such as 192.0.2.0/24 or 2001:db8::/32")
       }
       guard prefix.first & prefix.host == 0 else {
-        throw wrong("'\(fields[0])' has bits behind its prefix")
+        throw wrong("'\(fields[0])' has bits set after its prefix")
       }
       var network = Network(name: fields[1], number: nil, organisation: fields.count > 3 ? fields[3] : "")
       if fields.count > 2, !fields[2].isEmpty {
         let digits = fields[2].hasPrefix("AS") ? fields[2].dropFirst(2) : fields[2][...]
         guard digits.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt32(digits) else {
-          throw wrong("'\(fields[2])' is no AS number such as 64500")
+          throw wrong("'\(fields[2])' is not an AS number such as 64500")
         }
         network.number = number
       }
@@ -197,7 +197,7 @@ package struct Networks: Sendable {
     for prefix in sorted {
       if let previous, previous.first == prefix.first, previous.length == prefix.length {
         throw SourceError(
-          source: source, line: prefix.line, message: "this network stands in line \(previous.line) already")
+          source: source, line: prefix.line, message: "this network is already in line \(previous.line)")
       }
       previous = prefix
       close(before: prefix.first)

@@ -51,7 +51,7 @@ import Testing
       let result = try Command.run(
         ["-q", "--format", "ecs", "-r", "Samples/tjp-clean-chat.pcap", "--networks", path])
       #expect(result.status == 64)
-      #expect(result.errors.hasPrefix("imdump: \(path):2: 'not a network' is no prefix"))
+      #expect(result.errors.hasPrefix("imdump: \(path):2: 'not a network' is not a prefix"))
       #expect(result.output == "")
     }
     let none = try Command.run(["--format", "ecs", "-r", "Samples/tjp-clean-chat.pcap", "--networks", "none.csv"])

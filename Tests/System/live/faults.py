@@ -186,7 +186,7 @@ class Faults:
         for change, word in ((["set", name, "down"], ("went down", "interface_down")),
                              (["set", name, "up"], ("is up again", "interface_up")),
                              (["del", name], ("disappeared; waiting", "interface_gone")),
-                             (None, ("is there again", "interface_back"))):
+                             (None, ("is back", "interface_back"))):
             net.ip("-n", self.space.near, "link", *change) if change else make()
             until(run, word, 2 if change is None else 1)
             if word[1] in ("interface_up", "interface_back"):
