@@ -69,10 +69,10 @@ enum Charts {
     plot.begin(
       direction == .clientToServer ? "rtt" : "rtt-s2c", title: "Round trips over time, \(direction.text)",
       description:
-        "\(Words.list(percentiles.all.map(PagePercentiles.name))) of each step: so many percent of the round trips were not longer. "
+        "\(Words.list(percentiles.all.map(PagePercentiles.name))) of each step: that percentage of the round trips were not longer. "
         + "The lowest \(PagePercentiles.name(low)) is \(Words.length(least)), the highest \(PagePercentiles.name(high)) "
         + "\(Words.length(greatest)). "
-        + "Marked stretches are those \(bandWords(buckets)). The values are in the table below.",
+        + "Marked periods are those \(bandWords(buckets)). The values are in the table below.",
       hasRows: true, &page)
     bands(buckets, series.width, axis, plot, &page)
     lengths.draw(&page)
@@ -119,7 +119,7 @@ enum Charts {
     plot.begin(
       id, title: title,
       description: strips.map { "\($0.name): \($0.total), at most \($0.most)." }.joined(separator: " ")
-        + " The values stand in the table below.", hasRows: true, &page)
+        + " The values are in the table below.", hasRows: true, &page)
     axis.draw(plot, &page)
     let buckets = series.all
     for (row, strip) in strips.enumerated() {

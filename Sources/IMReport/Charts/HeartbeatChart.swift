@@ -28,8 +28,8 @@ enum HeartbeatChart {
       description:
         "\(count(marks.count, "interval")) between heartbeats of one connection, from \(Words.length(least)) to "
         + "\(Words.length(greatest)). "
-        + lines.map { "A line stands at \(Words.length($0.interval)), \($0.words)." }.joined(separator: " ")
-        + " \(count(model.figures.heartbeats.missed, "heartbeat")) without an answer stand as crosses.",
+        + lines.map { "A line is drawn at \(Words.length($0.interval)), \($0.words)." }.joined(separator: " ")
+        + " \(count(model.figures.heartbeats.missed, "heartbeat")) without an answer are drawn as crosses.",
       hasRows: false, &page)
     lengths.draw(&page)
     axis.draw(plot, &page)

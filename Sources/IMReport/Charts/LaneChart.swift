@@ -10,8 +10,8 @@ enum LaneChart {
     plot.begin(
       "lanes", title: "Connections of each session",
       description:
-        "One lane for each of \(count(UInt64(lanes.count), "session")), one bar for each connection. A cross is an end by "
-        + "a reset, an x alone an attempt that failed. The table below says the same.", hasRows: false, &page)
+        "One lane for each of \(count(UInt64(lanes.count), "session")), one bar for each connection. A cross at the end of a bar is "
+        + "a reset, a cross alone a failed attempt. The table below has the same data.", hasRows: false, &page)
     axis.draw(plot, &page)
     for (row, lane) in lanes.enumerated() {
       let middle = plot.top + rowHeight * (Double(row) + 0.5)

@@ -34,7 +34,7 @@ enum NinesChart {
     plot.begin(
       direction == .clientToServer ? "nines" : "nines-s2c", title: "Distribution of round trips, \(direction.text)",
       description:
-        "The share of round trips that are not longer, on a scale of nines: 0, 90, 99, 99.9 percent stand at equal "
+        "The share of round trips that are not longer, on a scale of nines: 0, 90, 99, 99.9 percent are at equal "
         + "distances. The shortest is \(Words.length(least)), the longest \(Words.length(greatest)). The percentiles are in "
         + "the table below.", hasRows: false, &page)
     lengths.draw(&page)

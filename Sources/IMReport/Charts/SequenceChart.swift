@@ -46,7 +46,7 @@ enum SequenceChart {
     page.raw("\">")
     let copies = steps.filter { $0.step.copy > 1 }.count
     page.text(
-      "Numbers over time of connection #\(ladder.serial): \(count(UInt64(numbers.count), "message")), \(copies) further \(copies == 1 ? "copy" : "copies"). The ladder says the same in words."
+      "Sequence numbers over time of connection #\(ladder.serial): \(count(UInt64(numbers.count), "message")), \(copies) further \(copies == 1 ? "copy" : "copies"). The ladder has the same data as text."
     )
     page.raw("</title>")
     axis.draw(plot, &page)

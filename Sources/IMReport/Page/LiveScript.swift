@@ -79,7 +79,7 @@ enum LiveScript {
       document.getElementById('when').after(bar);
       let isPaused = false, hasFailed = false;
       const tell = () => {
-        const text = hasFailed ? 'imdump does not answer: the page is that of its last answer.'
+        const text = hasFailed ? 'imdump does not answer: the page shows its last answer.'
           : isPaused ? 'Paused.' : 'Live: refreshed every few seconds.';
         if (told.textContent !== text) told.textContent = text;
         bar.classList.toggle('failed', hasFailed);

@@ -77,7 +77,7 @@ package struct Page {
       case .troubles: "Lost and retried"
       case .heartbeats: "Heartbeats"
       case .lanes: "Connections over time"
-      case .sequences: "Numbers and answers"
+      case .sequences: "Sequence numbers"
       case .ladders: "Ladders"
       case .problems: "Problems"
       case .connections: "Connections"
@@ -189,8 +189,8 @@ package struct Page {
       "\(Words.moment(from, near: nil, zone)) to \(Words.moment(to, near: from, zone)) \(model.zoneText)\(filter)"
     let length = Words.length(to.nanoseconds(since: begun) / 1_000)
     guard from > begun else { return "\(span): all since the capture began (\(length))" }
-    return "\(span): the last \(Words.length(live.windowSeconds * 1_000_000)) and what is left of the step before. "
-      + "The capture began \(Words.moment(begun, near: from, zone)) (\(length)); what is older is forgotten."
+    return "\(span): the last \(Words.length(live.windowSeconds * 1_000_000)) and the rest of the step before. "
+      + "The capture began \(Words.moment(begun, near: from, zone)) (\(length)); older data is dropped."
   }
 
   /// The name of a file without its folders: a report is sent to others.

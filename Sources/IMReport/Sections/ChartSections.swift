@@ -119,8 +119,8 @@ enum ChartSections {
       }
       rows.append([.text("all"), .length(trips.maximum)])
       table(
-        id, "the longest of so many round trips \(direction.text)",
-        [.init(name: "of all", isNumber: false), .init(name: "not longer than", isNumber: true)], rows, &page)
+        id, "percentiles of round trips \(direction.text)",
+        [.init(name: "percentile", isNumber: false), .init(name: "round trip", isNumber: true)], rows, &page)
       Page.paragraph(
         "\(count(trips.count, "round trip")) from \(trips.minimum.map(Words.length) ?? "–") to \(trips.maximum.map(Words.length) ?? "–"), "
           + "mean \(trips.mean.map { Words.length(Int64($0.rounded())) } ?? "–").", isSoft: true, &page)
@@ -179,7 +179,7 @@ enum ChartSections {
     Page.begin(.troubles, &page)
     defer { Page.end(&page) }
     Page.paragraph(
-      "By the time of a message's first copy, in steps of \(width(model.series)); missing bytes by the time at which they were missed.",
+      "By the time of a message's first copy, in steps of \(width(model.series)); missing bytes by the time at which they were found missing.",
       isSoft: true, &page)
     figure("trouble-rows", label: "Lost and retried messages", &page) {
       Charts.strips("trouble", title: "Lost and retried messages over time", strips, model.series, model.zone, &$0)
@@ -200,19 +200,19 @@ enum ChartSections {
       "\(count(beats.sent, "heartbeat"))", "\(grouped(beats.answered)) answered",
       "\(grouped(beats.missed)) without an answer",
     ]
-    if beats.unknown > 0 { parts.append("\(grouped(beats.unknown)) whose answer the capture may lack") }
-    if beats.absent > 0 { parts.append("\(count(beats.absent, "time")) none came when one was due") }
+    if beats.unknown > 0 { parts.append("\(grouped(beats.unknown)) whose answer may be missing from the capture") }
+    if beats.absent > 0 { parts.append("none came when one was due \(count(beats.absent, "time"))") }
     Page.paragraph(parts.joined(separator: ", ") + ".", &page)
     if beats.pings.sent > 0 {
       Page.paragraph(
-        "\(count(beats.pings.sent, "ping")) of WebSocket are counted, and have no marks here.", isSoft: true, &page)
+        "\(count(beats.pings.sent, "ping")) of WebSocket are counted, but not drawn here.", isSoft: true, &page)
     }
     guard model.heartbeats.count > 0 else {
       return Page.paragraph("No connection has two heartbeats, so there is no interval to draw.", isSoft: true, &page)
     }
     page.raw(
       """
-      <ul class="legend"><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="dots" d="M17 6h0"/></svg>a heartbeat, by the \
+      <ul class="legend"><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="dots" d="M17 6h0"/></svg>a heartbeat, at the \
       time since the one before</li><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="due" d="M2 6H32"/></svg>when one \
       is due</li><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="miss" d="M13 2l8 8m0-8l-8 8"/></svg>no answer</li></ul>
 

@@ -18,10 +18,10 @@ enum LadderSections {
       """
       <ul class="legend"><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="dots" d="M6 6h0"/><path class="await" d="M6 6H28"/>\
       <path class="ack" d="M28 1v10"/></svg>a message and its answer</li>\
-      <li><svg viewBox="0 0 34 12" aria-hidden="true"><text class="retry" x="17" y="11" text-anchor="middle">R</text></svg>sent again</li>\
-      <li><svg viewBox="0 0 34 12" aria-hidden="true"><text class="retry" x="17" y="11" text-anchor="middle">D</text></svg>again behind \
-      the answer</li><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="dup" d="M17 1v10"/></svg>a further answer</li>\
-      <li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="miss" d="M13 2l8 8m0-8l-8 8"/></svg>lost or refused</li></ul>
+      <li><svg viewBox="0 0 34 12" aria-hidden="true"><text class="retry" x="17" y="11" text-anchor="middle">R</text></svg>retry</li>\
+      <li><svg viewBox="0 0 34 12" aria-hidden="true"><text class="retry" x="17" y="11" text-anchor="middle">D</text></svg>duplicate after \
+      the answer</li><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="dup" d="M17 1v10"/></svg>an extra answer</li>\
+      <li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="miss" d="M13 2l8 8m0-8l-8 8"/></svg>lost or rejected</li></ul>
 
       """)
     for ladder in useful {
@@ -42,7 +42,7 @@ enum LadderSections {
       model.laddersLeftOut > 0
       ? " \(count(model.laddersLeftOut, "further connection")) with problems left out; imdump ladder draws them." : ""
     Page.paragraph(
-      "The worst connections, from shortly before their first problem on.\(left)",
+      "The worst connections, beginning shortly before their first problem.\(left)",
       isSoft: true, &page)
     for (i, whole) in model.ladders.enumerated() {
       let ladder = whole.cut(to: rowLimit)

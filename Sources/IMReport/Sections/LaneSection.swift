@@ -13,17 +13,17 @@ enum LaneSection {
     guard let begin = bars.map(\.from).min(), let end = bars.map(\.to).max() else { return }
     let left =
       model.lanesLeftOut > 0
-      ? " \(count(model.lanesLeftOut, "other session")) with fewer reconnects and less trouble left out." : ""
+      ? " \(count(model.lanesLeftOut, "other session")) with fewer reconnects and problems left out." : ""
     Page.paragraph(
-      "One lane for each session: a bar behind another is a reconnect, bars beneath one another are connections at the same time. "
-        + "Attempts that failed stand in the lane of the session that used the client's address.\(left)", isSoft: true,
+      "One lane for each session: a bar after another is a reconnect, bars below one another are simultaneous connections. "
+        + "Failed attempts are shown in the lane of the session from the same client address.\(left)", isSoft: true,
       &page)
     page.raw(
       """
       <ul class="legend"><li><svg viewBox="0 0 34 12" aria-hidden="true"><rect class="lane" width="34" height="12"/></svg>a connection</li>\
       <li><svg viewBox="0 0 34 12" aria-hidden="true"><rect class="lane broken" width="26" height="12"/>\
-      <path class="miss" d="M22 2l8 8m0-8l-8 8"/></svg>one that a reset ended</li>\
-      <li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="miss" d="M13 2l8 8m0-8l-8 8"/></svg>an attempt that failed</li></ul>
+      <path class="miss" d="M22 2l8 8m0-8l-8 8"/></svg>ended by a reset</li>\
+      <li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="miss" d="M13 2l8 8m0-8l-8 8"/></svg>a failed attempt</li></ul>
 
       """)
     page.raw("<figure aria-label=\"Connections over time\"><div class=\"scroll\">")
@@ -48,7 +48,7 @@ enum LaneSection {
         .init(name: "session", isNumber: false), .init(name: "connection", isNumber: false),
         .init(name: "from", isNumber: false),
         .init(name: "to", isNumber: false), .init(name: "end", isNumber: false),
-        .init(name: "after the one before", isNumber: true),
+        .init(name: "after the previous", isNumber: true),
       ], rows, &page)
   }
 

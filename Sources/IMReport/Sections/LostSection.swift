@@ -22,7 +22,7 @@ enum LostSection {
         .init(name: "number", isNumber: true), .init(name: "retries", isNumber: true),
         .init(name: "cause", isNumber: false), .init(name: "where", isNumber: false),
       ], isSortable: true)
-    writer.begin("lost-rows", caption: "Lost messages, in the order in which they were sent", &page)
+    writer.begin("lost-rows", caption: "Lost messages in the order of sending", &page)
     for message in model.lost {
       let place: TableWriter.Cell =
         if ladders.contains(message.serial) {
@@ -53,7 +53,7 @@ enum LostSection {
   private static func cause(_ message: ReportModel.LostMessage) -> String {
     let receiver = message.direction == .clientToServer ? "server" : "client"
     return switch (message.fate, message.cause) {
-    case (.damaged, _): "no copy arrived undamaged"
+    case (.damaged, _): "every copy arrived damaged"
     case (_, .peer?): "peer: the \(receiver)'s TCP received it, no answer was sent"
     case (_, .network?): "network: its bytes were never acknowledged"
     case (_, let cause?): cause.name

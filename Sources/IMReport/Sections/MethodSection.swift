@@ -33,9 +33,9 @@ enum MethodSection {
       rows.append(
         (
           "Covers",
-          "The last \(Words.length(live.windowSeconds * 1_000_000)) of packet time, in whole steps, and the step that is running. "
-            + "Messages count once their fate is decided; one whose answer comes late counts anew. A connection's row counts what "
-            + "happened on it since it was seen first; 1,024 connections are kept at a time, and of more those without trouble on which nothing happened for longest are left out."
+          "The last \(Words.length(live.windowSeconds * 1_000_000)) of packet time, in whole steps, and the current step. "
+            + "Messages count once their fate is decided; one with a late answer counts again. A connection's row counts what "
+            + "happened on it since it was first seen. At most 1,024 connections are kept; beyond that, those without problems that have been idle longest are left out."
         ))
     }
     if let filter = model.filter { rows.append(("Capture filter", filter)) }
@@ -48,15 +48,15 @@ enum MethodSection {
     rows.append(
       (
         "Fate",
-        "A message is lost if it was not answered in time, or if no copy of it had a right checksum. Ratios are of messages whose fate "
-          + "is known: those still open at the end and those whose answer the capture may lack have no part in them."
+        "A message is lost if it was not answered in time, or if every copy of it had a bad checksum. Ratios are of messages whose fate "
+          + "is known: those pending at the end and those whose answer may be missing from the capture are left out."
       ))
     rows.append(
       (
         "Round trip",
-        "From a message's first copy to its first answer. By Karn's rule a message that was sent again before its answer gives no round "
-          + "trip, because nobody can tell which copy was answered: \(count(model.ambiguous, "message")) "
-          + "\(model.ambiguous == 1 ? "is" : "are") left out. Heartbeats are no part of it."
+        "From a message's first copy to its first answer. By Karn's rule, a message that was retried before its answer gives no round "
+          + "trip, because it is not known which copy was answered: \(count(model.ambiguous, "message")) "
+          + "\(model.ambiguous == 1 ? "is" : "are") left out. Heartbeats are not included."
       ))
     rows.append(
       (
@@ -64,7 +64,7 @@ enum MethodSection {
         "Within 0.1 %. Minimum, maximum and counts are exact."
       ))
     rows.append(
-      ("Time", "All times are \(model.zoneText), by the clock of the capture; imdump report --utc shows UTC."))
+      ("Time", "All times are \(model.zoneText), by the clock of the capture. imdump report --utc shows UTC."))
     rows += limits(summary)
     for line in model.countedLines { rows.append((model.live == nil ? "Counted" : "Counted since the start", line)) }
     for error in model.errors { rows.append(("Not read", error)) }
@@ -75,9 +75,9 @@ enum MethodSection {
   private static func limits(_ summary: Summary) -> [(String, String)] {
     var rows: [(String, String)] = []
     if let dropped = summary.capture.droppedByKernel {
-      rows.append(("Capture drops", "\(count(dropped, "packet")) dropped by the kernel, as the capture says"))
+      rows.append(("Capture drops", "\(count(dropped, "packet")) dropped by the kernel, according to the capture"))
     } else {
-      rows.append(("Capture drops", "The capture does not say how many packets were dropped while it was made."))
+      rows.append(("Capture drops", "The capture does not record how many packets were dropped."))
     }
     let cut = summary.ledger.cutPackets
     rows.append(
@@ -93,13 +93,13 @@ enum MethodSection {
     if summary.ledger.midstreamConnections > 0 {
       rows.append(
         (
-          "Begun before",
-          "\(count(summary.ledger.midstreamConnections, "connection")) began before the capture: what happened earlier is not known."
+          "Already open",
+          "\(count(summary.ledger.midstreamConnections, "connection")) began before the capture; what happened earlier is not known."
         ))
     }
     if summary.ledger.tlsConnections > 0 {
       rows.append(
-        ("Encrypted", "\(count(summary.ledger.tlsConnections, "connection")) of TLS, not decrypted"))
+        ("Encrypted", "\(count(summary.ledger.tlsConnections, "TLS connection")), not decrypted"))
     }
     return rows
   }

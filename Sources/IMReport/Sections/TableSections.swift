@@ -19,7 +19,7 @@ enum ProblemSection {
         .init(name: "first (\(model.zoneText))", isNumber: false),
         .init(name: "where", isNumber: false),
       ], isSortable: true)
-    writer.begin("problem-rows", caption: "Problems, the severest first", &page)
+    writer.begin("problem-rows", caption: "Problems, most severe first", &page)
     for problem in model.problems {
       let place: TableWriter.Cell
       if let serial = problem.serials.first(where: ladders.contains) {
@@ -55,10 +55,10 @@ enum ConnectionSection {
     let ladders = Set(model.ladders.map(\.serial))
     if model.connectionsLeftOut > 0 {
       Page.paragraph(
-        "\(count(model.connectionsLeftOut, "connection")) with less trouble, or later, left out.", isSoft: true, &page)
+        "\(count(model.connectionsLeftOut, "connection")) with fewer or later problems left out.", isSoft: true, &page)
     }
     if !ladders.isEmpty {
-      Page.paragraph("A number leads to the connection's ladder, where there is one.", isSoft: true, &page)
+      Page.paragraph("A number links to the connection's ladder, if there is one.", isSoft: true, &page)
     }
     let writer = TableWriter(
       [
@@ -73,7 +73,7 @@ enum ConnectionSection {
         .init(name: "missing", isNumber: true), .init(name: "retrans", isNumber: true),
         .init(name: "end", isNumber: false), .init(name: "remarks", isNumber: false),
       ], isSortable: true, isFiltered: true)
-    writer.begin("connection-rows", caption: "Connections, those with the most trouble first", &page)
+    writer.begin("connection-rows", caption: "Connections, those with the most problems first", &page)
     // None of the cells that are taken from here names a profile.
     let cells = ConnectionCells(profiles: [], zone: model.zone)
     for row in model.connections {

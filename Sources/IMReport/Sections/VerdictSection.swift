@@ -19,7 +19,7 @@ enum VerdictSection {
     page.text(verdict.headline)
     page.raw(".</h2>\n")
     findings(verdict, &page)
-    page.raw("</section>\n<ul class=\"tiles\" id=\"tiles\" aria-label=\"Key figures\">\n")
+    page.raw("</section>\n<ul class=\"tiles\" id=\"tiles\" aria-label=\"Key metrics\">\n")
     let percentiles = model.percentiles.all.map { (name: PagePercentiles.name($0), percent: $0) }
     for tile in model.declared.tiles(percentiles: percentiles) {
       page.raw("<li title=\"")
@@ -74,13 +74,13 @@ enum VerdictSection {
       changed.isEmpty
         ? figures.contains { $0.unit != .count && $0.differs != nil }
           ? "No significant difference (p < 0.001)."
-          : "There are too few connections to tell differences from chance."
+          : "There are too few connections for a significance test."
         : "Significant differences (p < 0.001): \(changed.joined(separator: ", ")).", &page)
     let table = TableWriter([
-      .init(name: "figure", isNumber: false), .init(name: "old", isNumber: true), .init(name: "new", isNumber: true),
+      .init(name: "metric", isNumber: false), .init(name: "old", isNumber: true), .init(name: "new", isNumber: true),
       .init(name: "change", isNumber: true), .init(name: "significant", isNumber: false),
     ])
-    table.begin("comparison-rows", caption: "The other capture is old, this one is new", &page)
+    table.begin("comparison-rows", caption: "The other capture is the old one, this one is new", &page)
     for figure in figures where figure.old != nil || figure.new != nil {
       let (old, new, change) = writer.cells(figure)
       table.row(

@@ -94,7 +94,7 @@ struct VerdictFindings {
       var sentences: [String] = []
       if unknown > byLimit {
         sentences.append(
-          "\(count(unknown - byLimit, "message")) whose answer may be among bytes that the capture is missing")
+          "\(count(unknown - byLimit, "message")) whose answer may be in bytes missing from the capture")
       }
       if byLimit > 0 {
         sentences.append("\(count(byLimit, "message")) dropped at the memory limit before an answer came")
