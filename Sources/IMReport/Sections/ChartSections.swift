@@ -212,8 +212,8 @@ enum ChartSections {
     }
     page.raw(
       """
-      <ul class="legend"><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="dots" d="M17 6h0"/></svg>a heartbeat, at the \
-      time since the one before</li><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="due" d="M2 6H32"/></svg>when one \
+      <ul class="legend"><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="dots" d="M17 6h0"/></svg>a heartbeat, drawn at the \
+      time since the previous one</li><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="due" d="M2 6H32"/></svg>when one \
       is due</li><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="miss" d="M13 2l8 8m0-8l-8 8"/></svg>no answer</li></ul>
 
       """)
