@@ -57,7 +57,7 @@ package struct AlertRules: Equatable, Sendable {
     let runbook = try root.optional("runbook").map { reader throws(SourceError) in try Self.address(reader) }
     let list = try root.required("rules")
     let elements = try list.elements()
-    guard !elements.isEmpty else { throw list.error("there are no rules") }
+    guard !elements.isEmpty else { throw list.error("no rules") }
     guard elements.count <= Self.maximumRules else { throw list.error("at most \(Self.maximumRules) rules") }
     rules = []
     var names: Set<String> = []
@@ -66,7 +66,7 @@ package struct AlertRules: Equatable, Sendable {
       if rule.runbook == nil { rule.runbook = runbook }
       let filter = try element.optional("filter")
       let place = try element.optional("where")
-      if filter != nil, let place { throw place.error("'filter' is another name of 'where': one of them") }
+      if filter != nil, let place { throw place.error("'filter' and 'where' are the same: give one of them") }
       if let filter = place ?? filter { try choose(filter, &rule, examine) }
       guard names.insert(rule.name).inserted else {
         throw try element.required("name").error("another rule has the name '\(rule.name)'")
@@ -94,7 +94,8 @@ package struct AlertRules: Equatable, Sendable {
     case .asksFate:
       guard rule.metric.samples.areDecided else {
         throw reader.error(
-          "\(rule.metric.rawValue) is counted before the fate of a message is known: ask for what its first frame says")
+          "\(rule.metric.rawValue) is counted before the fate of a message is known: use only fields of its first frame"
+        )
       }
       rule.filterAsksFate = true
     }
@@ -126,9 +127,9 @@ package struct AlertRules: Equatable, Sendable {
     if let summary = try reader.optional("summary") { rule.summary = try text(summary) }
     if let profile = try reader.optional("profile") {
       let name = try profile.text()
-      guard metric.samples != .packets else { throw profile.error("\(metric.rawValue) is of no profile") }
+      guard metric.samples != .packets else { throw profile.error("\(metric.rawValue) has no profile") }
       guard profiles.contains(name) else {
-        throw profile.error("there is no profile '\(name)'; there are: \(profiles.joined(separator: ", "))")
+        throw profile.error("no profile '\(name)'; there are: \(profiles.joined(separator: ", "))")
       }
       rule.profile = name
     }
@@ -137,18 +138,18 @@ package struct AlertRules: Equatable, Sendable {
     if let keep = try reader.optional("keep_firing") { rule.keepFiring = try duration(keep, 0...maximumSeconds) }
     if let samples = try reader.optional("min_samples") {
       rule.minimumSamples = UInt64(try samples.number(1...1_000_000_000))
-      if comparison == .absent { throw samples.error("absent is about having none: min_samples has no meaning") }
+      if comparison == .absent { throw samples.error("min_samples has no meaning with absent") }
     }
     if let status = try reader.optional("status") {
-      guard metric.hasStatus else { throw status.error("\(metric.rawValue) is of no status") }
+      guard metric.hasStatus else { throw status.error("\(metric.rawValue) has no status") }
       let list = status.isScalar ? [status] : try status.elements()
       guard (1...maximumStatuses).contains(list.count) else {
-        throw status.error("a status, or a list of at most \(maximumStatuses)")
+        throw status.error("expected a status, or a list of at most \(maximumStatuses)")
       }
       for element in list { rule.statuses.insert(UInt64(try element.number(0...Int(UInt32.max)))) }
     }
     if let direction = try reader.optional("direction") {
-      guard metric.percentile != nil else { throw direction.error("\(metric.rawValue) is not of one direction") }
+      guard metric.percentile != nil else { throw direction.error("\(metric.rawValue) has no direction") }
       rule.direction = try word(
         direction, [Direction.clientToServer, .serverToClient].map { ($0.shortName, $0) })
     }
@@ -169,7 +170,7 @@ package struct AlertRules: Equatable, Sendable {
     if let by = try reader.optional("by") {
       let text = try by.text()
       guard let grouping = AlertGrouping(text) else {
-        throw by.error("'\(cut(text))' is none of client, session, type, owner, and network such as network/24")
+        throw by.error("'\(cut(text))' is not one of client, session, type, owner, and network such as network/24")
       }
       let samples = rule.metric.samples
       guard rule.scope != .capture else { throw by.error("the scope capture has no groups") }
@@ -191,7 +192,7 @@ package struct AlertRules: Equatable, Sendable {
     let text = try reader.text()
     guard text.utf8.count <= maximumAddress, text.utf8.allSatisfy({ $0 > 32 && $0 < 127 }),
       text.hasPrefix("https://") || text.hasPrefix("http://")
-    else { throw reader.error("'\(cut(text))' is no address that begins with https:// or http://") }
+    else { throw reader.error("'\(cut(text))' is not an https:// or http:// address") }
     return text
   }
 
@@ -210,7 +211,7 @@ package struct AlertRules: Equatable, Sendable {
     let threshold = try reader.optional("threshold")
     let clear = try reader.optional("clear")
     if rule.comparison == .absent {
-      if let other = threshold ?? clear { throw other.error("absent compares nothing: leave threshold and clear out") }
+      if let other = threshold ?? clear { throw other.error("absent compares nothing: leave out threshold and clear") }
       guard rule.metric.samples == .messages else {
         throw try reader.required("op").error("absent is for the metric messages")
       }
@@ -253,7 +254,7 @@ package struct AlertRules: Equatable, Sendable {
   ) throws(SourceError) -> Word {
     let text = try reader.text()
     if let known = words.first(where: { $0.name == text }) { return known.word }
-    throw reader.error("'\(cut(text))' is none of \(listed(words.map(\.name)))")
+    throw reader.error("'\(cut(text))' is not one of \(listed(words.map(\.name)))")
   }
 
   private static func name(_ reader: YAMLReader) throws(SourceError) -> String {
@@ -262,7 +263,7 @@ package struct AlertRules: Equatable, Sendable {
       (97...122).contains(byte) || (48...57).contains(byte) || byte == 45 || byte == 95
     }
     guard isName, (1...64).contains(text.utf8.count) else {
-      throw reader.error("a rule's name is 1 to 64 of a-z, 0-9, - and _")
+      throw reader.error("expected a rule name of 1 to 64 characters a-z, 0-9, - and _")
     }
     return text
   }
@@ -327,11 +328,11 @@ package struct AlertRules: Equatable, Sendable {
       let isLetter = { (byte: UInt8) in (97...122).contains(byte) || (65...90).contains(byte) || byte == 95 }
       guard (1...64).contains(name.utf8.count), let first = name.utf8.first, isLetter(first),
         name.utf8.allSatisfy({ isLetter($0) || (48...57).contains($0) })
-      else { throw key.error("a label's name is 1 to 64 letters, digits and _, and begins with no digit") }
+      else { throw key.error("expected a label name of 1 to 64 letters, digits and _, not beginning with a digit") }
       guard !reservedLabels.contains(name), !name.hasPrefix("__") else {
         throw key.error("'\(name)' is a label that imdump sets itself")
       }
-      guard !labels.contains(where: { $0.name == name }) else { throw key.error("'\(name)' stands here twice") }
+      guard !labels.contains(where: { $0.name == name }) else { throw key.error("'\(name)' is given twice") }
       labels.append(AlertRule.Label(name: name, value: try text(value)))
     }
     return labels.sorted { $0.name < $1.name }

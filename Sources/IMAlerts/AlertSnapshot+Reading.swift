@@ -7,26 +7,26 @@ extension AlertSnapshot {
   /// The state in the bytes of a file, with at most `maximumSeries` series. Throws what is wrong and where.
   package init(_ bytes: [UInt8], maximumSeries: Int) throws(AlertStateError) {
     guard bytes.count >= Self.magic.count, bytes.starts(with: Self.magic) else {
-      throw AlertStateError(offset: 0, message: "it is no state of alerts")
+      throw AlertStateError(offset: 0, message: "not an alert state")
     }
     guard bytes.count >= Self.headerBytes else {
-      throw AlertStateError(offset: bytes.count, message: "the file ends within its header")
+      throw AlertStateError(offset: bytes.count, message: "the file ends in its header")
     }
     var header = AlertStateReader(bytes[8..<20])
     let format = (0..<4 as Range<Int>).reduce(UInt32(0)) { $0 | UInt32(bytes[8 + $1]) << UInt32(8 * $1) }
     guard format == UInt32(Self.format) else {
-      throw AlertStateError(offset: 8, message: "its format is \(format), and not \(Self.format)")
+      throw AlertStateError(offset: 8, message: "format \(format), expected \(Self.format)")
     }
     for _ in 0..<4 { _ = try header.byte() }
     let length = try header.word()
     guard length <= UInt64(Self.maximumBytes), bytes.count == Self.headerBytes + Int(length) + 8 else {
       throw AlertStateError(
-        offset: min(bytes.count, 12), message: "it announces \(length) bytes and has \(max(0, bytes.count - 28))")
+        offset: min(bytes.count, 12), message: "it announces \(length) bytes but has \(max(0, bytes.count - 28))")
     }
     let end = Self.headerBytes + Int(length)
     var trailer = AlertStateReader(bytes[end...])
     guard try trailer.word() == fnv1a(bytes[Self.headerBytes..<end]) else {
-      throw AlertStateError(offset: end, message: "the checksum is another")
+      throw AlertStateError(offset: end, message: "the checksum is wrong")
     }
     var reader = AlertStateReader(bytes[Self.headerBytes..<end])
     text = try reader.text("rules", most: Self.maximumText)
@@ -47,7 +47,7 @@ extension AlertSnapshot {
       left -= rule.series.count
       rules.append(rule)
     }
-    guard reader.isAtEnd else { throw reader.error("the rules end here, and more follows") }
+    guard reader.isAtEnd else { throw reader.error("unexpected data after the rules") }
   }
 
   private static func rule(_ reader: inout AlertStateReader, _ left: Int) throws(AlertStateError) -> Rule {
@@ -137,7 +137,7 @@ extension AlertSnapshot {
         buckets.append((index, try reader.count("round trips")))
       }
       guard let roundTrips = RTTHistogram(buckets: buckets, sum: sum, minimum: least, maximum: greatest) else {
-        throw reader.error("no histogram of round trips", at: start)
+        throw reader.error("not a histogram of round trips", at: start)
       }
       counts.roundTrips = roundTrips
     }

@@ -85,7 +85,7 @@ struct AlertStateReader {
   }
 
   mutating func byte() throws(AlertStateError) -> UInt8 {
-    guard position < bytes.endIndex else { throw error("the state ends here") }
+    guard position < bytes.endIndex else { throw error("unexpected end of the state") }
     defer { position += 1 }
     return bytes[position]
   }
@@ -141,10 +141,10 @@ struct AlertStateReader {
   mutating func text(_ name: String, most: Int) throws(AlertStateError) -> String {
     let start = position
     let count = Int(try count(name, most: UInt64(most)))
-    guard count <= bytes.endIndex - position else { throw error("\(name): the state ends within", at: start) }
+    guard count <= bytes.endIndex - position else { throw error("\(name): the state ends in it", at: start) }
     defer { position += count }
     guard let text = String(validating: bytes[position..<position + count], as: UTF8.self) else {
-      throw error("\(name): no UTF-8", at: start)
+      throw error("\(name): not UTF-8", at: start)
     }
     return text
   }

@@ -85,7 +85,7 @@ package struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible
   {
     CaptureError(
       .truncated, subject,
-      "cut in \(element) at offset \(offset): \(wanted) bytes wanted, \(available) available",
+      "cut in \(element) at offset \(offset): \(wanted) bytes expected, \(available) available",
       offset: offset, wanted: UInt64(wanted), available: UInt64(available))
   }
 }

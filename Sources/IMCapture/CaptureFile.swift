@@ -211,7 +211,7 @@ package final class CaptureFile: PacketSource {
         hasEnded = true
         throw CaptureError(
           .unsupported, path,
-          "\(element) at offset \(position) has more than the \(mostBytes >> 20) MiB that are buffered of each of several files; read this file alone, or with --in-order",
+          "\(element) at offset \(position) exceeds the \(mostBytes >> 20) MiB that are buffered for each of several files; read this file alone, or with --in-order",
           offset: position, wanted: UInt64(count), available: UInt64(left))
       }
       try grow()
@@ -253,7 +253,7 @@ package final class CaptureFile: PacketSource {
       ([0x42, 0x5a, 0x68], "bzip2"),
     ]
     for packer in known where bytes.starts(with: packer.start) {
-      return "is packed with \(packer.name); only gzip is unpacked here"
+      return "is compressed with \(packer.name); only gzip is supported"
     }
     return "is not a pcap or pcapng capture"
   }

@@ -66,7 +66,7 @@ struct CaptureInput: ~Copyable {
 
   private mutating func readPacked(into target: UnsafeMutableRawBufferPointer) throws(CaptureError) -> Int {
     while !hasEnded {
-      if isBroken { throw damaged("gzip data damaged near offset \(position) of the packed file") }
+      if isBroken { throw damaged("gzip data damaged near offset \(position) of the compressed file") }
       if !isInsideMember {
         guard try startMember() else { return 0 }
       }
@@ -74,7 +74,8 @@ struct CaptureInput: ~Copyable {
         guard try refill() else {
           hasEnded = true
           throw CaptureError(
-            .truncated, file.path, "gzip data cut at offset \(file.position) of the packed file", offset: file.position)
+            .truncated, file.path, "gzip data cut at offset \(file.position) of the compressed file",
+            offset: file.position)
         }
       }
       let packed = UnsafeRawBufferPointer(rebasing: pending[first..<last])
@@ -102,7 +103,7 @@ struct CaptureInput: ~Copyable {
       }
     }
     guard pending[first] == 0x1f else {
-      throw damaged("bytes that are no gzip member at offset \(position) of the packed file")
+      throw damaged("bytes that are not a gzip member at offset \(position) of the compressed file")
     }
     isInsideMember = true
     return true

@@ -105,7 +105,7 @@ package final class CaptureWriter {
   package func write(_ record: PacketRecord, _ bytes: RawSpan, comment: String? = nil) throws(CaptureError) {
     guard record.linkType == linkType else {
       throw CaptureError(
-        .unsupported, path, "a packet of link type \(record.linkType) cannot stand in a file of link type \(linkType)")
+        .unsupported, path, "cannot write a packet of link type \(record.linkType) to a file of link type \(linkType)")
     }
     if buffer.count >= Self.bufferSize { try flush() }
     packetCount &+= 1

@@ -63,7 +63,7 @@ struct FileInput: ~Copyable {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_dev == device, status.st_ino == inode else {
       close(descriptor)
-      throw CaptureError(.ioError, path, "is another file than when it was opened first")
+      throw CaptureError(.ioError, path, "is not the file that it was when it was first opened")
     }
     self.descriptor = descriptor
   }

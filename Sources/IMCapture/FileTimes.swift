@@ -36,7 +36,7 @@ package struct FileTimes: Equatable, Sendable {
       let starts = read.map { $0.times.first ?? .distantPast }
       if zip(starts, starts.dropFirst()).contains(where: { $0 > $1 }) {
         notes.append(
-          "the files are read in the order of their packets' times, not in the order in which they were given (--in-order keeps that)"
+          "the files are read in the order of their packets' times, not in the given order (--in-order keeps that)"
         )
       }
       if let (count, pair) = overlaps(read) {
@@ -50,7 +50,7 @@ package struct FileTimes: Equatable, Sendable {
       for (path, times) in read {
         if let first = times.first, first < latest.time {
           notes.append(
-            "the files are not in the order of time: \(path) begins before \(latest.path) ends; without --in-order, packets are merged by time"
+            "the files are not in time order: \(path) begins before \(latest.path) ends; without --in-order, packets are merged by time"
           )
           break
         }

@@ -25,7 +25,7 @@ package enum HiddenKind: UInt8, CaseIterable, Sendable {
     case .vlan: "give '(\(filter)) or (vlan and (\(filter)))'"
     case .mpls: "give '(\(filter)) or (mpls and (\(filter)))'"
     case .pppoe: "give '(\(filter)) or (pppoes and (\(filter)))'"
-    case .tunnel: "leave the filter out: imdump looks into tunnels itself"
+    case .tunnel: "leave out the filter: imdump looks into tunnels itself"
     }
   }
 }

@@ -207,7 +207,7 @@ package final class MergedCapture: PacketSource {
     let small = ReadingSteps(bytes: 4_096, packets: 1)
     let file = try CaptureFile(path: path, stop: stopSwitch, steps: small, opener: opener, mostBytes: Self.mostBytes)
     hasOpened = true
-    guard file.isRegular else { throw CaptureError(.ioError, path, "is no file any more") }
+    guard file.isRegular else { throw CaptureError(.ioError, path, "is no longer a file") }
     let hasPacket = try file.advance()
     for interface in file.interfaces { note(interface, of: index) }
     return hasPacket ? file.records[0].timestamp : nil

@@ -26,10 +26,10 @@ package enum OutputFile {
         errno: -descriptor)
     case IMDUMP_OUTPUT_NAMES:
       throw CaptureError(
-        .ioError, path, "has another name as well, and others may write to its folder; name another",
+        .ioError, path, "has another hard link, and others may write to its folder; name another",
         errno: -descriptor)
     default:
-      if -descriptor == EINTR { throw CaptureError(.ioError, path, "open: nobody reads from it", errno: EINTR) }
+      if -descriptor == EINTR { throw CaptureError(.ioError, path, "open: no process reads from it", errno: EINTR) }
       throw .system(path, "open", -descriptor)
     }
   }

@@ -58,7 +58,7 @@ struct PcapngWalker {
       let trailer = block.u32(byteCount &- 4, swapped: order)
       guard trailer == length else {
         return Walk(
-          next: offset, end: .damaged(.damaged, "a block", "of \(length) bytes says \(trailer) at its end"))
+          next: offset, end: .damaged(.damaged, "a block", "of \(length) bytes has the length \(trailer) at its end"))
       }
       if type == Self.sectionHeader { isSwapped = order }
       // What was lost is told before the packets behind are taken, and not before those in front are.
@@ -147,7 +147,7 @@ struct PcapngWalker {
     _ block: UnsafeRawPointer, _ byteCount: Int, _ interface: UInt32, at offset: Int, into batch: inout RecordBatch
   ) -> Walk.End? {
     guard Int(interface) < lanes.count else {
-      return .damaged(.damaged, "a packet block", "names the undescribed interface \(interface)")
+      return .damaged(.damaged, "a packet block", "refers to the undescribed interface \(interface)")
     }
     let captured = block.u32(20, swapped: isSwapped), original = block.u32(24, swapped: isSwapped)
     guard Int(captured) <= byteCount &- 32 else {
@@ -165,7 +165,7 @@ struct PcapngWalker {
     _ block: UnsafeRawPointer, _ byteCount: Int, at offset: Int, into batch: inout RecordBatch
   ) -> Walk.End? {
     guard let lane = lanes.first else {
-      return .damaged(.damaged, "a simple packet block", "stands before any interface description")
+      return .damaged(.damaged, "a simple packet block", "comes before any interface description")
     }
     let original = block.u32(8, swapped: isSwapped)
     let captured = min(original, lane.snapLength == 0 ? .max : lane.snapLength)

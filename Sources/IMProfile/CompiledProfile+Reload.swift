@@ -48,10 +48,10 @@ extension ProfileCompiler {
   {
     let made = try compiled(text, source: source)
     guard made.name == old.name else {
-      throw ProfileError(source: source, message: "the profile's name was '\(old.name)', and is '\(made.name)' now")
+      throw ProfileError(source: source, message: "the profile's name changed from '\(old.name)' to '\(made.name)'")
     }
     guard let plan = made.plan(replacing: old) else {
-      throw ProfileError(source: source, message: "with the types that were there before, these are more than 63")
+      throw ProfileError(source: source, message: "with the types of before, these are more than 63")
     }
     return plan
   }

@@ -6,7 +6,7 @@ extension FieldCompiler {
   /// The table of elements that is called so, with a prefix for its names.
   mutating func elements(_ reader: YAMLReader, _ prefixed: YAMLReader?) throws(ProfileError) -> Int {
     let name = try name(reader)
-    guard let table = tables[name] else { throw reader.error("there is no table '\(name)' in 'elements'") }
+    guard let table = tables[name] else { throw reader.error("no table '\(name)' in 'elements'") }
     let front = try prefixed.map { (reader) throws(ProfileError) in try self.name(reader) } ?? ""
     if let index = tableIndices[front + ":" + name] { return index }
     guard tableIndices.count < 64 else { throw reader.error("at most 64 tables of elements") }
@@ -25,7 +25,7 @@ extension FieldCompiler {
     var table = ElementTable()
     let tag = try reader.required("tag")
     if tag.isScalar {
-      guard try tag.text() == "varint" else { throw tag.error("a tag is varint, or has a size") }
+      guard try tag.text() == "varint" else { throw tag.error("a tag must be varint, or have a size") }
       table.hasVarintTag = true
     } else {
       try tag.allow("offset", "size")
@@ -43,7 +43,7 @@ extension FieldCompiler {
     }
     if let header = parts["header"] { table.headerCount = try header.number(table.headerCount...16) }
     if let counts = parts["counts"] {
-      guard try ["value", "all"].contains(counts.text()) else { throw counts.error("'counts' is value or all") }
+      guard try ["value", "all"].contains(counts.text()) else { throw counts.error("'counts' must be value or all") }
       table.countsAll = try counts.text() == "all"
     }
     if let vendor = parts["vendor"] {
@@ -56,7 +56,7 @@ extension FieldCompiler {
     table.padding = try parts["padding"]?.number(1...8) ?? 1
     for (key, value) in try reader.required("known").entries() {
       let element = try self.key(key)
-      guard table.known[element] == nil else { throw key.error("this element stands here twice") }
+      guard table.known[element] == nil else { throw key.error("this element is given twice") }
       table.known[element] = try known(value, table)
     }
     return table
@@ -75,7 +75,7 @@ extension FieldCompiler {
     if let group = try reader.optional("group") {
       try reader.allow("field", "group")
       guard try group.flag(), table.lengthCount > 0 else {
-        throw group.error("'group' is true, in elements with a length")
+        throw group.error("'group' must be true, in elements with a length")
       }
       return .group(field: try id(reader.required("field"), .object))
     }
@@ -101,7 +101,7 @@ extension FieldCompiler {
 
   func order(_ reader: YAMLReader?) throws(ProfileError) -> Bool {
     guard let reader else { return false }
-    guard try ["big", "little"].contains(reader.text()) else { throw reader.error("'order' is big or little") }
+    guard try ["big", "little"].contains(reader.text()) else { throw reader.error("'order' must be big or little") }
     return try reader.text() == "little"
   }
 }

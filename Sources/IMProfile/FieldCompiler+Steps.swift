@@ -9,7 +9,7 @@ extension FieldCompiler {
     if reader.isScalar { return [FieldStep(.layout(try layout(reader)))] }
     depth += 1
     defer { depth -= 1 }
-    guard depth <= 16 else { throw reader.error("steps stand in steps at most 16 deep") }
+    guard depth <= 16 else { throw reader.error("steps may be nested at most 16 deep") }
     var steps: [FieldStep] = []
     for step in try reader.elements() { steps.append(try self.step(step)) }
     return steps
@@ -17,7 +17,7 @@ extension FieldCompiler {
 
   func layout(_ reader: YAMLReader) throws(ProfileError) -> Int {
     let name = try name(reader)
-    guard let index = layouts[name] else { throw reader.error("there is no layout '\(name)' in front of this") }
+    guard let index = layouts[name] else { throw reader.error("no layout '\(name)' before this") }
     return index
   }
 
@@ -61,7 +61,7 @@ extension FieldCompiler {
         var members: [(field: Int, key: String, kind: JSONKind)] = []
         for (name, kind) in try value.entries() {
           guard let wanted = JSONKind(rawValue: try kind.text()) else {
-            throw kind.error("a member is integer, text or integers")
+            throw kind.error("a member must be integer, text or integers")
           }
           let type: FieldType = wanted == .text ? .text : wanted == .integers ? .list : .integer
           members.append((try id(name, type), try name.text(), wanted))
@@ -76,7 +76,7 @@ extension FieldCompiler {
         return .remember(try known(value))
       case "stop":
         try reader.allow("stop", "when", "unless")
-        guard try value.flag() else { throw value.error("'stop' is true") }
+        guard try value.flag() else { throw value.error("'stop' must be true") }
         return .stop
       case "of" where try reader.optional("bits") != nil:
         try reader.allow("of", "bits", "when", "unless")
@@ -105,7 +105,7 @@ extension FieldCompiler {
             "text": .text, "integer": .integer, "flag": .boolean, "bytes": .bytes,
           ]
           guard let found = known[try word.text()] else {
-            throw word.error("a type here is text, integer, flag or bytes")
+            throw word.error("a type must be text, integer, flag or bytes here")
           }
           type = found
         }
@@ -115,10 +115,10 @@ extension FieldCompiler {
         continue
       }
       guard let steps = ContentPath.steps(try at.text(), content.kind) else {
-        throw at.error("a path is 1 to \(ContentPlan.maximumDepth) names, numbers or * with dots between them")
+        throw at.error("a path must be 1 to \(ContentPlan.maximumDepth) names, numbers or * with dots between them")
       }
       guard let slot = builder.slot(steps) else {
-        throw at.error("there are at most \(ContentPlan.maximumSlots) paths in one step")
+        throw at.error("a step has at most \(ContentPlan.maximumSlots) paths")
       }
       items.append(FieldPaths.Item(field: try id(name, type), slot: slot, type: type))
     }
@@ -142,7 +142,7 @@ extension FieldCompiler {
         var ids: [Int] = []
         for word in try path.text().split(separator: ".", omittingEmptySubsequences: false) {
           guard let id = self.ids[String(word)] else {
-            throw path.error("there is no field '\(word)' in front of this")
+            throw path.error("no field '\(word)' before this")
           }
           ids.append(id)
         }
@@ -162,7 +162,7 @@ extension FieldCompiler {
       return .sum(field: try id(name, .integer), of: try known(of), plus: Int64(plus))
     }
     if let left = parts["left"] {
-      guard try left.flag() else { throw left.error("'left' is true") }
+      guard try left.flag() else { throw left.error("'left' must be true") }
       return .left(field: try id(name, .integer))
     }
     if let gather = parts["gather"] {
@@ -176,7 +176,7 @@ extension FieldCompiler {
       return .alias(
         field: try id(name, .text), key: try known(alias.required("key")), of: try known(alias.required("of")))
     }
-    guard let keys = parts["keys"] else { throw reader.error("nothing says what this field is made of") }
+    guard let keys = parts["keys"] else { throw reader.error("this field has no definition") }
     try keys.allow("of", "keys", "rest", "required")
     var text = KeyedText()
     for (key, word) in try keys.required("keys").entries() {

@@ -11,11 +11,11 @@ extension FieldCompiler {
       extents.append((counted, .counted(try counted.number(1...4), littleEndian: try self.order(order))))
     }
     if let varint = try reader.optional("varint") {
-      guard try varint.flag() else { throw varint.error("'varint' is true") }
+      guard try varint.flag() else { throw varint.error("'varint' must be true") }
       extents.append((varint, .varint))
     }
     if let zero = try reader.optional("zero") { extents.append((zero, .zero(try zero.number(1...65_536)))) }
-    if extents.count > 1 { throw extents[1].0.error("one of size, counted, varint and zero says how long it is") }
+    if extents.count > 1 { throw extents[1].0.error("its length needs one of size, counted, varint and zero") }
     return extents.first?.1
   }
 
@@ -49,12 +49,14 @@ extension FieldCompiler {
     case "bytes": (step.form, kind) = (.bytes, .bytes)
     case "bcd":
       let zeros = parts["zeros"]
-      if let zeros, try !["kept", "dropped"].contains(zeros.text()) { throw zeros.error("'zeros' is kept or dropped") }
+      if let zeros, try !["kept", "dropped"].contains(zeros.text()) {
+        throw zeros.error("'zeros' must be kept or dropped")
+      }
       (step.form, kind) = (.bcd(dropsZeros: try zeros?.text() == "dropped"), .text)
     case "bcd-time":
       let zone = try parts["zone"]?.text() ?? "Z"
       guard zone.utf8.count <= 6, zone.utf8.allSatisfy({ (48...58).contains($0) || [43, 45, 90].contains($0) }) else {
-        throw try reader.required("zone").error("a zone is Z or such as +08:00")
+        throw try reader.required("zone").error("a zone must be Z or such as +08:00")
       }
       (step.form, kind) = (.bcdTime(zone: zone), .time)
     case "time-1900": (step.form, kind) = (.time1900, .time)
@@ -65,7 +67,7 @@ extension FieldCompiler {
     case "commas": (step.form, kind) = (.commas, .list)
     default:
       throw try reader.required("type").error(
-        "a type is unsigned, signed, sign-magnitude, flag, varint, text, bytes, bcd, bcd-time, time-1900, ipv4, address,"
+        "a type must be unsigned, signed, sign-magnitude, flag, varint, text, bytes, bcd, bcd-time, time-1900, ipv4, address,"
           + " present, pair or commas")
     }
     if kind == .integer || kind == .boolean, type != "varint", type != "present" {
@@ -98,7 +100,7 @@ extension FieldCompiler {
   private func places(_ reader: YAMLReader) throws(ProfileError) -> Int {
     let scales = ["1", "0.1", "0.01", "0.001", "1e-4", "1e-5", "1e-6", "1e-7", "1e-8", "1e-9"]
     guard let places = scales.firstIndex(of: try reader.text()) else {
-      throw reader.error("a scale is one of: \(scales.joined(separator: ", "))")
+      throw reader.error("a scale must be one of: \(scales.joined(separator: ", "))")
     }
     return places
   }
@@ -114,7 +116,7 @@ extension FieldCompiler {
     let parts = try reader.fields("low", "count", "type", "enum", "when", "unless")
     let isFlag = try parts["type"]?.text() == "flag"
     if let type = parts["type"], !isFlag, try type.text() != "unsigned" {
-      throw type.error("bits are unsigned or a flag")
+      throw type.error("bits must be unsigned or a flag")
     }
     let low = try reader.required("low").number(0...63)
     let count = try parts["count"]?.number(1...64 - low) ?? 1
@@ -129,7 +131,7 @@ extension FieldCompiler {
     guard let reader else { return .fixed(.utf8) }
     func encoding(_ reader: YAMLReader) throws(ProfileError) -> TextEncoding {
       guard let encoding = TextEncoding(rawValue: try reader.text()) else {
-        throw reader.error("an encoding is \(TextEncoding.allCases.map(\.rawValue).joined(separator: ", "))")
+        throw reader.error("an encoding must be \(TextEncoding.allCases.map(\.rawValue).joined(separator: ", "))")
       }
       return encoding
     }

@@ -64,7 +64,7 @@ struct FieldCompiler {
     if let readable = parts["readable"] { draft.readable = try conditions(readable, "when", "unless") }
     for (key, steps) in try parts["messages"]?.entries() ?? [] {
       let type = try key.text()
-      guard type == "*" || types.contains(type) else { throw key.error("there is no type '\(type)'") }
+      guard type == "*" || types.contains(type) else { throw key.error("no type '\(type)'") }
       draft.messages[type] = try self.steps(steps)
     }
     if let derived = parts["derived"] { draft.derived = try steps(derived) }
@@ -79,7 +79,9 @@ struct FieldCompiler {
       (1...64).contains(name.utf8.count)
       && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 95 }
       && !(name.utf8.first.map { (48...57).contains($0) } ?? true)
-    guard isName else { throw reader.error("a field's name is 1 to 64 of a-z, 0-9 and _, and begins with no digit") }
+    guard isName else {
+      throw reader.error("a field's name must be 1 to 64 of a-z, 0-9 and _, not beginning with a digit")
+    }
     return name
   }
 
@@ -110,14 +112,14 @@ struct FieldCompiler {
   func known(_ reader: YAMLReader) throws(ProfileError) -> Int {
     let name = try name(reader)
     guard let id = ids[prefix + name] ?? ids[name] else {
-      throw reader.error("there is no field '\(name)' in front of this")
+      throw reader.error("no field '\(name)' before this")
     }
     return id
   }
 
   func sensitivity(_ reader: YAMLReader) throws(ProfileError) -> FieldSensitivity {
     guard let rank = FieldSensitivity(rawValue: try reader.text()) else {
-      throw reader.error("a value is of identity, credential, payload or location")
+      throw reader.error("a value must be of identity, credential, payload or location")
     }
     return rank
   }
@@ -129,7 +131,7 @@ struct FieldCompiler {
       let name = try value.text()
       let isName =
         (1...64).contains(name.utf8.count) && name.utf8.allSatisfy { $0 > 32 && $0 < 127 && $0 != 34 && $0 != 92 }
-      guard isName else { throw value.error("a name is 1 to 64 printable characters of ASCII without quotes") }
+      guard isName else { throw value.error("a name must be 1 to 64 printable ASCII characters without quotes") }
       names[UInt64(try key.number(0...Int.max))] = name
     }
     return names
@@ -142,7 +144,7 @@ struct FieldCompiler {
       return draft.enums.count - 1
     }
     let name = try name(reader)
-    guard let index = enums[name] else { throw reader.error("there is no table '\(name)' in 'enums'") }
+    guard let index = enums[name] else { throw reader.error("no table '\(name)' in 'enums'") }
     return index
   }
 
@@ -173,7 +175,7 @@ struct FieldCompiler {
     }
     if !known.isEmpty {
       for (key, _) in try reader.entries() where !known.contains(try key.text()) {
-        throw key.error("'\(try key.text())' is not known here; known are: \(known.joined(separator: ", "))")
+        throw key.error("'\(try key.text())' is not known here; expected one of: \(known.joined(separator: ", "))")
       }
     }
     return conditions

@@ -15,7 +15,7 @@ extension ProfileCompiler {
     draft.plan.ackBodyCount = try body.required("length").number(1...256)
     let size = try body.required("size").number(1...8)
     let offset = try body.required("offset").number(0...255)
-    guard offset + size <= draft.plan.ackBodyCount else { throw body.error("the number ends behind the body") }
+    guard offset + size <= draft.plan.ackBodyCount else { throw body.error("the number ends after the body") }
     let order = try body.optional("order")?.text() ?? "big"
     draft.plan.ackBody = Field(offset: offset, byteCount: size, littleEndian: order == "little")
   }
@@ -26,9 +26,9 @@ extension ProfileCompiler {
     var limits: [Nanoseconds] = []
     for type in type.isScalar ? [type] : try type.elements() {
       let name = try type.text()
-      guard let index = typeNames.firstIndex(of: name) else { throw type.error("there is no type '\(name)'") }
+      guard let index = typeNames.firstIndex(of: name) else { throw type.error("no type '\(name)'") }
       guard draft.kinds[index].flags.contains(.expectsAck) else {
-        throw type.error("a handshake's type is one that is answered")
+        throw type.error("a handshake's type must be one that is answered")
       }
       draft.kinds[index].flags.insert(.handshake)
       limits.append(draft.kinds[index].timeout)
@@ -50,9 +50,9 @@ extension ProfileCompiler {
     try reader.allow("type", "tag", "delivered", "size")
     let type = try reader.required("type")
     let name = try type.text()
-    guard let index = typeNames.firstIndex(of: name) else { throw type.error("there is no type '\(name)'") }
+    guard let index = typeNames.firstIndex(of: name) else { throw type.error("no type '\(name)'") }
     guard draft.kinds[index].flags.isSuperset(of: .expectsAck), !draft.kinds[index].flags.contains(.handshake) else {
-      throw type.error("a receipt's type is one that is answered, and not the handshake's")
+      throw type.error("a receipt's type must be one that is answered, and not the handshake's")
     }
     let delivered = try reader.optional("delivered")
     let read = delivered == nil ? try reader.required("tag") : try reader.optional("tag")

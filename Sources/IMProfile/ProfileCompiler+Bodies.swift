@@ -21,7 +21,7 @@ extension ProfileCompiler {
           throw step.error("a body has at most \(Self.maximumSteps) steps")
         }
         guard ![.tlv, .close].contains(draft.steps.dropFirst(Int(kind.firstStep)).last?.operation) else {
-          throw step.error("'tlv' and 'end' are a body's last step")
+          throw step.error("'tlv' and 'end' must be a body's last step")
         }
         if try holds(step) { try self.step(step, &kind) }
         draft.noteLines(step.line)
@@ -31,7 +31,7 @@ extension ProfileCompiler {
       switch try reader?.text() ?? "tlv" {
       case "tlv": if draft.steps.count > Int(kind.firstStep) { draft.steps.append(PlanStep(.tlv)) }
       case "raw", "none": kind.flags.insert(.noTLV)
-      default: throw reader?.error("a body is tlv, raw, none, or a list of steps") ?? root.error("")
+      default: throw reader?.error("a body must be tlv, raw, none, or a list of steps") ?? root.error("")
       }
     }
     kind.stepCount = UInt16(draft.steps.count) - kind.firstStep
@@ -44,7 +44,7 @@ extension ProfileCompiler {
         draft.steps.append(PlanStep(.close))
         return
       }
-      guard try step.text() == "tlv" else { throw step.error("a step is tlv, end, or one of \(Self.steps)") }
+      guard try step.text() == "tlv" else { throw step.error("a step must be tlv, end, or one of \(Self.steps)") }
       guard try root.optional("tlv") != nil else { throw step.error("the profile has no 'tlv'") }
       draft.steps.append(PlanStep(.tlv))
       kind.flags.insert(.hasOtherSteps)
@@ -82,7 +82,9 @@ extension ProfileCompiler {
     } else if let load = fields["load"] {
       try load.allow("size", "into", "order", "encoding", "mask", "shift")
       if try loadVariable(load, &kind) { return }
-      if let mask = try load.optional("mask") { throw mask.error("a mask is for what is loaded into the 'variable'") }
+      if let mask = try load.optional("mask") {
+        throw mask.error("a mask is only for what is loaded into the 'variable'")
+      }
       var register = try register(
         load,
         [
@@ -94,7 +96,7 @@ extension ProfileCompiler {
       var step = PlanStep(
         .load, register: register, count: try load.required("size").number(1...8), a: try loading(load))
       if let shift = try load.optional("shift") {
-        guard step.a != PlanStep.bcd else { throw shift.error("decimal digits are not moved") }
+        guard step.a != PlanStep.bcd else { throw shift.error("decimal digits cannot be moved") }
         step.b = UInt64(try shift.number(1...63))
         if step.a == 0 { step.a = PlanStep.shifted }
       }
@@ -136,7 +138,7 @@ extension ProfileCompiler {
         draft.steps.append(PlanStep(.expect, count: bytes.count, a: value, b: mask))
       }
     } else {
-      throw step.error("a step is tlv, end, or one of \(Self.steps)")
+      throw step.error("a step must be tlv, end, or one of \(Self.steps)")
     }
   }
 
@@ -152,13 +154,13 @@ extension ProfileCompiler {
   private func loading(_ load: YAMLReader) throws(ProfileError) -> UInt64 {
     if let encoding = try load.optional("encoding") {
       guard try encoding.text() == "bcd", try load.optional("order") == nil else {
-        throw encoding.error("the encoding is bcd, without an order")
+        throw encoding.error("the encoding must be bcd, without an order")
       }
       return PlanStep.bcd
     }
     let order = try load.optional("order")
     guard let order, try order.text() != "big" else { return 0 }
-    guard try order.text() == "little" else { throw order.error("'order' is big or little") }
+    guard try order.text() == "little" else { throw order.error("'order' must be big or little") }
     return PlanStep.littleEndian
   }
 
@@ -174,7 +176,7 @@ extension ProfileCompiler {
   ) throws(ProfileError) -> Frame.Register {
     let into = try reader.required("into")
     guard let register = known[try into.text()] else {
-      throw into.error("known here are: \(known.keys.sorted().joined(separator: ", "))")
+      throw into.error("known here: \(known.keys.sorted().joined(separator: ", "))")
     }
     return register
   }

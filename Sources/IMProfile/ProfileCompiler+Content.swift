@@ -83,22 +83,22 @@ extension ProfileCompiler {
         content.plan.isOneLine = true
       }
       if let letters = try reader.optional("case") {
-        guard try letters.text() == "ignored" else { throw letters.error("'case' is ignored, or not there") }
+        guard try letters.text() == "ignored" else { throw letters.error("'case' must be ignored, or left out") }
         content.form.ignoresCase = true
       }
       if let body = try reader.optional("body") {
         try body.allow("header", "word", "of")
         if let header = try body.optional("header") {
           guard let slot = content.builder.slot([.name(Array(try header.text().utf8))]) else {
-            throw header.error("there is no room for another path")
+            throw header.error("too many paths")
           }
           content.plan.bodyLength = Int8(slot)
         } else {
           guard try body.required("word").text() == "last" else {
-            throw try body.required("word").error("the body's length is the last word")
+            throw try body.required("word").error("the body's length must be the last word")
           }
           let types = try body.required("of").elements()
-          guard (1...8).contains(types.count) else { throw try body.required("of").error("there are 1 to 8 types") }
+          guard (1...8).contains(types.count) else { throw try body.required("of").error("expected 1 to 8 types") }
           for (i, type) in types.enumerated() {
             content.plan.bodyTypes[i] = ContentNumber.of(Array(try type.text().utf8))
           }
@@ -122,7 +122,7 @@ extension ProfileCompiler {
       content.form.separator = try reader.required("separator").bytes(1...1)[0]
       let begins = Array(try reader.required("begins").text().utf8)
       guard (1...4).contains(begins.count) else {
-        throw try reader.required("begins").error("what begins a frame has 1 to 4 characters")
+        throw try reader.required("begins").error("the beginning of a frame must be 1 to 4 characters")
       }
       (content.plan.begins, content.plan.beginCount) = (begins.reduce(0) { $0 << 8 | UInt32($1) }, UInt8(begins.count))
       content.plan.lengthTag = UInt32(try reader.required("length").number(1...999_999))
@@ -159,15 +159,15 @@ extension ProfileCompiler {
       let word = try name.text()
       guard let kind = ContentKind.allCases.first(where: { $0.name == word && $0 != .bytes }) else {
         let names = ContentKind.allCases.filter { $0 != .bytes }.map(\.name)
-        throw name.error("a content is one of: \(names.joined(separator: ", "))\(Self.nearest(word, names))")
+        throw name.error("a content must be one of: \(names.joined(separator: ", "))\(Self.nearest(word, names))")
       }
       let isFixed = content.kind != .bytes
       guard !isFixed || kind == content.kind else {
-        throw name.error("frames that end so hold \(content.kind.name)")
+        throw name.error("frames that end like this contain \(content.kind.name)")
       }
       content.kind = kind
     } else if draft.plan.framing.kind == .message || draft.plan.framing.kind == .terminated {
-      throw try root.required("framing").error("frames that end so need a 'content'")
+      throw try root.required("framing").error("frames that end like this need a 'content'")
     }
     self.content = content
     if try root.optional("sequence") == nil, content.kind != .bytes {
@@ -201,7 +201,7 @@ extension ProfileCompiler {
 
   private func lead(_ reader: YAMLReader, _ content: inout ContentDraft) throws(ProfileError) {
     let steps = try reader.elements()
-    guard (1...8).contains(steps.count) else { throw reader.error("a lead has 1 to 8 steps") }
+    guard (1...8).contains(steps.count) else { throw reader.error("a lead must have 1 to 8 steps") }
     for (i, step) in steps.enumerated() {
       let parts = try step.fields("digits", "until", "when")
       var lead: LeadStep
@@ -213,14 +213,14 @@ extension ProfileCompiler {
         switch try into.text() {
         case "type": lead.isType = true
         case "sequence": lead.isSequence = true
-        default: throw into.error("digits are the type or the sequence")
+        default: throw into.error("digits must be the type or the sequence")
         }
       } else if let until = parts["until"] {
         try until.allow("byte")
         lead = LeadStep(.until)
         lead.byte = try until.required("byte").bytes(1...1)[0]
       } else {
-        throw step.error("a step of a lead is digits or until")
+        throw step.error("a step of a lead must be digits or until")
       }
       if let when = parts["when"] {
         try when.allow("next")
@@ -244,7 +244,7 @@ extension ProfileCompiler {
     let text = try reader.text()
     guard let steps = ContentPath.steps(text, kind) else {
       throw reader.error(
-        "a path is 1 to \(ContentPlan.maximumDepth) names, numbers or * with dots between them")
+        "a path must be 1 to \(ContentPlan.maximumDepth) names, numbers or * with dots between them")
     }
     return steps
   }
@@ -264,7 +264,7 @@ extension ProfileCompiler {
     var slots = InlineArray<4, Int8>(repeating: -1)
     let list = reader.isScalar ? [reader] : try reader.elements()
     guard (1...4).contains(list.count) else {
-      throw reader.error("there are 1 to 4 paths, of which the first present counts")
+      throw reader.error("expected 1 to 4 paths, of which the first present counts")
     }
     for (i, path) in list.enumerated() { slots[i] = Int8(try slot(path)) }
     return slots
@@ -276,7 +276,7 @@ extension ProfileCompiler {
       "type", "sequence", "time", "encryption", "compression", "session", "checksum", "duplicate", "status",
       "end-to-end", "channel")
     if let channel = try reader.optional("channel") {
-      guard draft.plan.framing.kind == .counted else { throw channel.error("a channel is a number of the header") }
+      guard draft.plan.framing.kind == .counted else { throw channel.error("a channel must be a number of the header") }
       let field = try field(channel)
       guard field.mask <= UInt64(UInt16.max) else { throw channel.error("a channel has at most 16 bits") }
       content?.plan.channel = field
@@ -285,7 +285,7 @@ extension ProfileCompiler {
     if type.isScalar {
       try part(type)
     } else if let parts = try? type.elements() {
-      guard (1...3).contains(parts.count) else { throw type.error("a type has 1 to 3 parts") }
+      guard (1...3).contains(parts.count) else { throw type.error("a type must have 1 to 3 parts") }
       for each in parts { try part(each) }
     } else {
       try part(type)
@@ -326,7 +326,8 @@ extension ProfileCompiler {
       default:
         let meant = Self.nearest(word, ["side", "lead"])
         throw reader.error(
-          "a part of a type is side, lead, or has an offset, a path 'at', 'which', a 'word', or 'element'\(meant)")
+          "a part of a type must be side, lead, or have an offset, a path 'at', 'which', a 'word', or 'element'\(meant)"
+        )
       }
     } else if let at = try reader.optional("at") {
       try reader.allow("at")
@@ -335,7 +336,7 @@ extension ProfileCompiler {
     } else if let word = try reader.optional("word") {
       try reader.allow("word")
       let number = try word.number(1...16)
-      guard content?.kind == .words || content?.kind == .headers else { throw word.error("words are those of a line") }
+      guard content?.kind == .words || content?.kind == .headers else { throw word.error("words are only for lines") }
       guard let slot = content?.builder.slot([.word(UInt32(number))]) else {
         throw word.error("there is no room for it")
       }
@@ -378,7 +379,7 @@ extension ProfileCompiler {
   private mutating func sequence(_ reader: YAMLReader) throws(ProfileError) {
     if reader.isScalar {
       guard try reader.text() == "lead", content?.plan.leadCount ?? 0 > 0 else {
-        throw reader.error("a sequence is lead, or has a path 'at', or an offset")
+        throw reader.error("a sequence must be lead, or have a path 'at', or an offset")
       }
       return
     }
@@ -392,7 +393,7 @@ extension ProfileCompiler {
       try reader.allow("offset", "size")
       let (offset, count) = (try reader.required("offset").number(0...255), try size.number(9...64))
       guard offset + count <= draft.plan.headerCount else {
-        throw reader.error("the field ends at byte \(offset + count), the header at \(draft.plan.headerCount)")
+        throw reader.error("the field ends at byte \(offset + count), but the header at \(draft.plan.headerCount)")
       }
       content?.plan.wideOffset = UInt16(offset)
       content?.plan.wideCount = UInt8(count)
@@ -418,7 +419,7 @@ extension ProfileCompiler {
     }
     guard let texts = try reader.optional("text") else { return }
     let entries = try texts.entries()
-    guard (1...8).contains(entries.count) else { throw texts.error("there are 1 to 8 texts") }
+    guard (1...8).contains(entries.count) else { throw texts.error("expected 1 to 8 texts") }
     for (i, (key, value)) in entries.enumerated() {
       content?.plan.statusTexts[i] = StatusText(
         ContentNumber.of(Array(try key.text().utf8)), UInt64(try value.number(0...Int(UInt32.max))))
@@ -438,7 +439,7 @@ extension ProfileCompiler {
     if content.plan.beat >= 0, words == ["beat"] { return (ContentNumber.of(Array("beat".utf8)), 0) }
     guard words.count == content.parts.count else {
       let parts = content.parts.count == 1 ? "1 part" : "\(content.parts.count) parts"
-      throw key.error("a type has \(parts) with blanks between them, and this one \(words.count)")
+      throw key.error("a type has \(parts) with spaces between them, but this one has \(words.count)")
     }
     var parts: [UInt64] = []
     var mask: UInt8 = 0
@@ -456,12 +457,12 @@ extension ProfileCompiler {
       switch part {
       case .side:
         guard word == "client" || word == "server" else {
-          throw key.error("part \(i + 1) of a type is client or server, not '\(word)'")
+          throw key.error("part \(i + 1) of a type must be client or server, not '\(word)'")
         }
         parts.append(ContentNumber.of(Array(word.utf8)))
       case .field(let field):
         guard let number = Self.number(word), number & field.mask == number else {
-          throw key.error("part \(i + 1) of a type is a number that its field can have, not '\(word)'")
+          throw key.error("part \(i + 1) of a type must be a number that its field can have, not '\(word)'")
         }
         parts.append(number)
         proof += min(12, field.mask.nonzeroBitCount)
@@ -479,7 +480,7 @@ extension ProfileCompiler {
     if mask != 0 {
       self.content?.masks.insert(mask)
       guard self.content?.masks.count ?? 0 <= 4 else {
-        throw key.error("there are at most 4 patterns of * in a profile")
+        throw key.error("a profile has at most 4 patterns of *")
       }
     }
     return (ContentNumber.combined(parts), UInt8(min(24, proof)))
@@ -494,9 +495,9 @@ extension ProfileCompiler {
     guard content?.kind == .words else { throw reader.error("'json' is a step of types that are lines") }
     for (key, into) in try reader.entries() {
       let steps = try path(key, .json)
-      guard let slot = content?.inner.slot(steps) else { throw key.error("there is no room for another path") }
+      guard let slot = content?.inner.slot(steps) else { throw key.error("too many paths") }
       let name = try into.text()
-      guard name == "variable" else { throw into.error("known here is: variable") }
+      guard name == "variable" else { throw into.error("known here: variable") }
       draft.steps.append(PlanStep(.at, register: .answered, count: slot, a: 1))
       kind.flags.insert(.tellsAnswers)
     }

@@ -21,7 +21,7 @@ extension ProfileCompiler {
     }
     for type in try reader.required("types").elements() {
       let name = try type.text()
-      guard let index = typeNames.firstIndex(of: name) else { throw type.error("there is no type '\(name)'") }
+      guard let index = typeNames.firstIndex(of: name) else { throw type.error("no type '\(name)'") }
       kind.answers |= 1 << UInt64(index)
     }
     kind.flags.insert(.acknowledgesToo)
@@ -37,7 +37,7 @@ extension ProfileCompiler {
     try counter.allow("starts", "continues", "by", "first", "counts")
     if let by = try counter.optional("by") {
       guard try by.text() == "channel", content.plan.channel.isPresent else {
-        throw by.error("a counter is 'by: channel', where 'fields' has a channel")
+        throw by.error("a counter must be 'by: channel', where 'fields' has a channel")
       }
     }
     content.plan.hasCounter = true
@@ -65,7 +65,7 @@ extension ProfileCompiler {
   private func index(_ reader: YAMLReader) throws(ProfileError) -> Int {
     let name = try reader.text()
     guard let index = typeNames.firstIndex(of: name), draft.kinds.indices.contains(index) else {
-      throw reader.error("there is no type '\(name)'\(Self.nearest(name, typeNames))")
+      throw reader.error("no type '\(name)'\(Self.nearest(name, typeNames))")
     }
     return index
   }
@@ -77,7 +77,7 @@ extension ProfileCompiler {
     for (key, isFromServer) in [("client", false), ("server", true)] {
       for each in try reader.optional(key)?.elements() ?? [] {
         try each.allow("bytes", "length", "until", "name")
-        guard content.plan.prefaceCount < 4 else { throw each.error("there are at most 4 prefaces") }
+        guard content.plan.prefaceCount < 4 else { throw each.error("a profile has at most 4 prefaces") }
         var preface = Preface()
         let match = try each.required("bytes").bytes(1...8)
         preface.match = match.reduce(0) { $0 << 8 | UInt64($1) }
@@ -92,7 +92,7 @@ extension ProfileCompiler {
         }
         let name = try self.name(each.required("name"))
         guard !typeNames.contains(name) else { throw each.error("the name '\(name)' is taken") }
-        guard draft.kinds.count < 62 else { throw each.error("there is no room for another type") }
+        guard draft.kinds.count < 62 else { throw each.error("too many types") }
         preface.index = UInt8(draft.kinds.count)
         var kind = FrameKind()
         kind.value = Preface.type(draft.kinds.count)

@@ -34,7 +34,7 @@ extension ProfileCompiler {
     }
     for (key, value) in entries {
       let number = UInt64(try key.number(0...Int(UInt32.max)))
-      guard names[number] == nil else { throw key.error("status \(number) stands here twice") }
+      guard names[number] == nil else { throw key.error("status \(number) is given twice") }
       names[number] = try name(value)
     }
     return names
@@ -49,14 +49,14 @@ extension ProfileCompiler {
       draft.plan.framing.words.status == 0, content?.plan.status ?? -1 < 0
     else { return }
     guard draft.steps.contains(where: { $0.register == .status }) else {
-      throw reader.error("a status has a 'tag', stands in 'fields', or is loaded by a step")
+      throw reader.error("a status must have a 'tag', be in 'fields', or be loaded by a step")
     }
   }
 
   /// The first and the last status that accept.
   func accepted(_ reader: YAMLReader) throws(ProfileError) -> (UInt64, UInt64) {
     let range = try reader.elements()
-    guard range.count == 2 else { throw reader.error("'accepted' is the first and the last of a range") }
+    guard range.count == 2 else { throw reader.error("'accepted' must be the first and the last of a range") }
     let first = try range[0].number(0...Int(UInt32.max))
     return (UInt64(first), UInt64(try range[1].number(first...Int(UInt32.max))))
   }
@@ -81,13 +81,13 @@ extension ProfileCompiler {
     let least = max(tagEnd, end(plan.length))
     plan.headerCount = Int32(try reader.optional("header")?.number(least...16) ?? least)
     let counts = try reader.optional("counts")?.text() ?? "value"
-    guard counts == "value" || counts == "all" else { throw reader.error("'counts' is value or all") }
+    guard counts == "value" || counts == "all" else { throw reader.error("'counts' must be value or all") }
     plan.lengthCountsHeader = counts == "all"
     if let optional = try reader.optional("optional") {
       try optional.allow("offset", "mask", "adds")
       let offset = try optional.required("offset").number(0...7)
       guard offset < Int(plan.headerCount) else {
-        throw optional.error("the flags stand at byte \(offset), the header ends at \(plan.headerCount)")
+        throw optional.error("the flags are at byte \(offset), but the header ends at \(plan.headerCount)")
       }
       plan.optional = Field(offset: offset, byteCount: 1)
       plan.optional.mask = UInt64(try optional.required("mask").number(1...255))
@@ -95,13 +95,13 @@ extension ProfileCompiler {
     }
     if let padding = try reader.optional("padding") {
       let count = try padding.number(1...8)
-      guard count.nonzeroBitCount == 1 else { throw padding.error("the padding is to 1, 2, 4 or 8 bytes") }
+      guard count.nonzeroBitCount == 1 else { throw padding.error("the padding must be to 1, 2, 4 or 8 bytes") }
       plan.paddingMask = Int32(count - 1)
     }
     plan.mayRepeat = try reader.optional("repeats")?.flag() ?? false
     if let nested = try reader.optional("nested") {
       let tags = try numbers(
-        nested, Self.maximumNested, "'nested' is a tag, or a list of at most \(Self.maximumNested)")
+        nested, Self.maximumNested, "'nested' must be a tag, or a list of at most \(Self.maximumNested)")
       plan.nestedTag = tags.count == 1 ? tags[0] : .max
       if tags.count > 1 { draft.nestedTags = tags }
     }
@@ -110,7 +110,7 @@ extension ProfileCompiler {
       draft.plan.identityTag = UInt32(try identity.number(0...Int(UInt32.max - 1)))
     }
     if let sensitive = try reader.optional("sensitive") {
-      sensitiveTags = Set(try numbers(sensitive, Self.maximumNested, "'sensitive' is a tag, or a list of them"))
+      sensitiveTags = Set(try numbers(sensitive, Self.maximumNested, "'sensitive' must be a tag, or a list of them"))
     }
     if let keepAlive = try reader.optional("keep-alive") {
       draft.plan.keepAliveTag = UInt32(try keepAlive.number(0...Int(UInt32.max - 1)))
@@ -140,7 +140,7 @@ extension ProfileCompiler {
     tagNames[tag] = try name(reader.required("name"))
     if try reader.optional("sensitive")?.flag() ?? false { sensitiveTags.insert(tag) }
     if let value = try reader.optional("value") {
-      guard try reader.optional("type") == nil else { throw value.error("'value' and 'type' do not go together") }
+      guard try reader.optional("type") == nil else { throw value.error("'value' and 'type' cannot be combined") }
       let form = try form(value, tag)
       draft.forms.append(form)
       tagTypes[tag] = ValueType(form.type)
@@ -153,11 +153,11 @@ extension ProfileCompiler {
     let word = try type.text()
     let kinds = ValueType.Kind.allCases.filter { $0 != .varint && $0 != .pair }
     guard let kind = kinds.first(where: { $0.name == word }) else {
-      throw type.error("a type is one of: \(kinds.map(\.name).joined(separator: ", "))")
+      throw type.error("a type must be one of: \(kinds.map(\.name).joined(separator: ", "))")
     }
     let order = try reader.optional("order")
     if let order {
-      guard try ["big", "little"].contains(order.text()) else { throw order.error("'order' is big or little") }
+      guard try ["big", "little"].contains(order.text()) else { throw order.error("'order' must be big or little") }
     }
     tagTypes[tag] = ValueType(kind, littleEndian: try order?.text() == "little")
     guard kind == .list, tag != plan.nestedTag, !draft.nestedTags.contains(tag) else { return }
@@ -167,7 +167,7 @@ extension ProfileCompiler {
       if draft.nestedTags.isEmpty { draft.nestedTags = [plan.nestedTag] }
       plan.nestedTag = .max
       guard draft.nestedTags.count < Self.maximumNested else {
-        throw reader.error("there are at most \(Self.maximumNested) tags of lists")
+        throw reader.error("at most \(Self.maximumNested) tags of lists")
       }
       draft.nestedTags.append(tag)
     }
@@ -189,7 +189,7 @@ extension ProfileCompiler {
     let size = try reader.required("size").number(1...4)
     let offset = try reader.optional("offset")?.number(0...12) ?? after
     let order = try reader.optional("order")?.text() ?? "big"
-    guard order == "big" || order == "little" else { throw reader.error("'order' is big or little") }
+    guard order == "big" || order == "little" else { throw reader.error("'order' must be big or little") }
     return Field(offset: offset, byteCount: size, littleEndian: order == "little")
   }
 
@@ -199,7 +199,7 @@ extension ProfileCompiler {
   func checkLists() throws(ProfileError) {
     guard draft.plan.tlv.shape == .none else {
       if draft.plan.compression.isPresent, draft.plan.statusTags.0 != .max || draft.plan.identityTag != .max {
-        throw root.error("a status or an identity from a TLV, and bodies that are compressed, do not go together")
+        throw root.error("a status or an identity from a TLV cannot be combined with compressed bodies")
       }
       return
     }

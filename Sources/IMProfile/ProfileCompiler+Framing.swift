@@ -24,7 +24,7 @@ extension ProfileCompiler {
     default:
       let known = ["delimited", "line", "message", "terminated", "headers", "resp", "xml", "pairs"]
       throw kind.error(
-        "the kind of framing is \(known.dropLast().joined(separator: ", ")) or pairs\(Self.nearest(word, known))")
+        "the kind of framing must be \(known.dropLast().joined(separator: ", ")) or pairs\(Self.nearest(word, known))")
     }
     draft.plan.maximumBody = try reader.optional("maximum")?.number(1...Self.maximumDelimited) ?? 65_536
     if draft.plan.framing.isGeneral { return }
@@ -32,7 +32,7 @@ extension ProfileCompiler {
     guard draft.plan.framing.kind == .delimited else {
       for key in ["delimiter", "escape"] {
         guard let other = try reader.optional(key) else { continue }
-        throw other.error("lines end with a line feed: '\(key)' says nothing")
+        throw other.error("lines end with a line feed: '\(key)' has no effect")
       }
       for key in ["header", "length", "trailer", "checksum"] {
         if let other = try root.optional(key) { throw other.error("lines have words, and no '\(key)'") }
@@ -48,22 +48,22 @@ extension ProfileCompiler {
     draft.plan.framing.escapes = true
     draft.plan.framing.escape = try reader.required("byte").bytes(1...1)[0]
     guard draft.plan.framing.escape != draft.plan.framing.delimiter else {
-      throw try reader.required("byte").error("the escape is not the delimiter")
+      throw try reader.required("byte").error("the escape must not be the delimiter")
     }
     let replaces = try reader.optional("replaces")
     if let mask = try reader.optional("mask") {
-      guard replaces == nil else { throw mask.error("an escape has a 'mask', or 'replaces'") }
+      guard replaces == nil else { throw mask.error("an escape must have a 'mask', or 'replaces'") }
       draft.plan.framing.escapeMask = try mask.bytes(1...1)[0]
       return
     }
-    guard let replaces else { throw reader.error("an escape has a 'mask', or 'replaces'") }
+    guard let replaces else { throw reader.error("an escape must have a 'mask', or 'replaces'") }
     let entries = try replaces.entries()
-    guard (1...4).contains(entries.count) else { throw replaces.error("'replaces' has 1 to 4 bytes") }
+    guard (1...4).contains(entries.count) else { throw replaces.error("'replaces' must have 1 to 4 bytes") }
     var seen: Set<UInt8> = []
     for (i, (key, value)) in entries.enumerated() {
       let written = try key.bytes(1...1)[0]
-      guard written != draft.plan.framing.delimiter else { throw key.error("the delimiter stands behind no escape") }
-      guard seen.insert(written).inserted else { throw key.error("'\(try key.text())' stands here twice") }
+      guard written != draft.plan.framing.delimiter else { throw key.error("the delimiter must not follow an escape") }
+      guard seen.insert(written).inserted else { throw key.error("'\(try key.text())' is given twice") }
       draft.plan.framing.written |= UInt32(written) << UInt32(i * 8)
       draft.plan.framing.meant |= UInt32(try value.bytes(1...1)[0]) << UInt32(i * 8)
     }
@@ -75,10 +75,10 @@ extension ProfileCompiler {
     guard let list = try header.optional("parts") else { return }
     guard draft.plan.framing.kind == .delimited else {
       throw list.error(
-        "parts of a header want frames that end at a delimiter; in others, steps with 'unless' read them")
+        "parts of a header need frames that end at a delimiter; in others, steps with 'unless' read them")
     }
     let parts = try list.elements()
-    guard (1...4).contains(parts.count) else { throw list.error("a header has 1 to 4 parts") }
+    guard (1...4).contains(parts.count) else { throw list.error("a header must have 1 to 4 parts") }
     var last = 0
     for (i, reader) in parts.enumerated() {
       try reader.allow("when", "at", "length", "session", "body")
@@ -99,12 +99,12 @@ extension ProfileCompiler {
         let size = try session.required("size").number(1...8)
         guard offset + size <= draft.plan.headerCount + Int(part.count) else {
           throw session.error(
-            "the field ends at byte \(offset + size), the header at \(draft.plan.headerCount + Int(part.count))")
+            "the field ends at byte \(offset + size), but the header at \(draft.plan.headerCount + Int(part.count))")
         }
         part.session = Field(offset: offset, byteCount: size)
       }
       if let body = try reader.optional("body") {
-        guard try body.text() == "raw" else { throw body.error("the body of a frame with such a part is raw") }
+        guard try body.text() == "raw" else { throw body.error("the body of a frame with such a part must be raw") }
         part.isRaw = true
       }
       draft.plan.framing.parts[i] = part
@@ -149,7 +149,7 @@ extension ProfileCompiler {
     switch try encoding.text() {
     case "binary": return .binary
     case "bcd": return .bcd
-    default: throw encoding.error("the encoding is binary or bcd")
+    default: throw encoding.error("the encoding must be binary or bcd")
     }
   }
 
@@ -159,7 +159,7 @@ extension ProfileCompiler {
     guard draft.plan.framing.kind == .line else { return UInt64(try key.number(0...Int(UInt32.max))) }
     let word = Array(try key.text().utf8)
     guard (1...32).contains(word.count), word.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-      throw key.error("a line's type is a word of 1 to 32 printable characters")
+      throw key.error("a line's type must be a word of 1 to 32 printable characters")
     }
     return LineWords.value(word)
   }
@@ -198,7 +198,7 @@ extension ProfileCompiler {
     let text = try name.text()
     guard let algorithm = ChecksumAlgorithm.allCases.first(where: { $0.name == text }) else {
       let names = ChecksumAlgorithm.allCases.map(\.name).joined(separator: ", ")
-      throw name.error("the algorithm is one of: \(names)")
+      throw name.error("the algorithm must be one of: \(names)")
     }
     var plan = ChecksumPlan()
     plan.isPresent = true
@@ -206,12 +206,12 @@ extension ProfileCompiler {
     if let place = try reader.optional("in") {
       let word = try place.text()
       guard word == "header" || word == "trailer" else {
-        throw place.error("a checksum stands in the header or trailer")
+        throw place.error("a checksum must be in the header or trailer")
       }
       plan.isInTrailer = word == "trailer"
       guard !plan.isInTrailer || Int(draft.plan.framing.trailerCount) >= algorithm.byteCount else {
         throw place.error(
-          "a trailer for \(text) has \(algorithm.byteCount) bytes at least, and this one \(draft.plan.framing.trailerCount)"
+          "a trailer for \(text) needs at least \(algorithm.byteCount) bytes, but this one has \(draft.plan.framing.trailerCount)"
         )
       }
     }
@@ -221,16 +221,16 @@ extension ProfileCompiler {
     case "big": break
     case "either": draft.plan.checksumEitherOrder = true
     case "little" where plan.isInTrailer: plan.littleEndian = true
-    default: throw reader.error("'order' is big or either, and little in a trailer")
+    default: throw reader.error("'order' must be big or either, and little in a trailer")
     }
     if plan.isInTrailer {
       guard !draft.plan.checksum.isPresent else {
-        throw reader.error("the checksum stands in the trailer, and in 'fields' too")
+        throw reader.error("the checksum is in the trailer, and also in 'fields'")
       }
     } else {
       guard draft.plan.checksum.isPresent else { throw reader.error("'fields' has no checksum") }
       guard draft.plan.checksum.mask.nonzeroBitCount == algorithm.byteCount * 8 else {
-        throw reader.error("\(text) has \(algorithm.byteCount) bytes, and the field has not")
+        throw reader.error("\(text) has \(algorithm.byteCount) bytes, but the field does not")
       }
     }
     let isQuick =
@@ -246,7 +246,7 @@ extension ProfileCompiler {
       switch try reader.text() {
       case "body": break
       case "frame": plan.coversBody = false
-      default: throw reader.error("a checksum covers the body, the frame, or what stands from a byte on")
+      default: throw reader.error("a checksum must cover the body, the frame, or everything from a byte on")
       }
       return
     }

@@ -27,7 +27,7 @@ extension ProfileCompiler {
     let offset = try reader.required("offset").number(0...7)
     let bytes = try reader.required("bytes").bytes(1...8)
     guard offset + bytes.count <= min(8, draft.plan.headerCount) else {
-      throw reader.error("magic and version stand in the first eight bytes of the header")
+      throw reader.error("magic and version must be in the first eight bytes of the header")
     }
     var mask: UInt64 = 0
     var value: UInt64 = 0
@@ -42,20 +42,21 @@ extension ProfileCompiler {
   mutating func length(_ reader: YAMLReader) throws(ProfileError) {
     try reader.allow("offset", "size", "order", "low-bit", "bits", "mask", "encoding", "counts", "maximum")
     if let maximum = try reader.optional("maximum") {
-      if draft.plan.framing.isDelimited { throw maximum.error("between delimiters the maximum stands in 'framing'") }
+      if draft.plan.framing.isDelimited { throw maximum.error("between delimiters the maximum must be in 'framing'") }
       draft.plan.maximumBody = try maximum.number(0...(1 << 30))
     }
     let from = try countedFrom(reader.optional("counts"))
     let countsBody = from == nil
     if let encoding = try reader.optional("encoding"), try encoding.text() != "integer" {
       guard try encoding.text() == "varint", countsBody, !draft.plan.framing.isDelimited else {
-        throw encoding.error("the encoding is integer, or varint with a length that counts the body")
+        throw encoding.error("the encoding must be integer, or varint with a length that counts the body")
       }
       draft.plan.lengthRule = .varint
       draft.plan.lengthOffset = try reader.required("offset").number(1...7)
       guard draft.plan.headerCount == draft.plan.lengthOffset + 1 else {
         throw encoding.error(
-          "a varint length is the header's last part: the header's least length is \(draft.plan.lengthOffset + 1)")
+          "a varint length must be the header's last part: the header's minimum length is \(draft.plan.lengthOffset + 1)"
+        )
       }
       draft.plan.lengthAdd = isTrailerCounted ?? false ? 0 : Int(draft.plan.framing.trailerCount)
     } else {
@@ -78,22 +79,22 @@ extension ProfileCompiler {
     let word = try encoding.text()
     guard let coding = codings[word] else {
       let meant = Self.nearest(word, ["integer"] + codings.keys.sorted())
-      throw encoding.error("the encoding is integer, varint, decimal, coap or ber\(meant)")
+      throw encoding.error("the encoding must be integer, varint, decimal, coap or ber\(meant)")
     }
     if let counts = try reader.optional("counts"), try counts.text() != "body" {
-      throw counts.error("a length that is written so counts the body")
+      throw counts.error("a length in this encoding must count the body")
     }
     if let maximum = try reader.optional("maximum") { draft.plan.maximumBody = try maximum.number(0...(1 << 30)) }
     draft.plan.lengthOffset = try reader.required("offset").number(0...255)
     guard draft.plan.lengthOffset < draft.plan.headerCount else {
       throw reader.error(
-        "the length begins at byte \(draft.plan.lengthOffset), the header ends at \(draft.plan.headerCount)")
+        "the length begins at byte \(draft.plan.lengthOffset), but the header ends at \(draft.plan.headerCount)")
     }
     content?.plan.coding = coding
     content?.plan.countsFromLength = draft.plan.lengthOffset == 0
     guard draft.plan.lengthOffset == 0 || draft.plan.headerCount == draft.plan.lengthOffset + 1 else {
       throw encoding.error(
-        "such a length is the header's first part, or its last: the header's length is \(draft.plan.lengthOffset + 1) then"
+        "such a length must be the header's first part, or its last: the header's length is \(draft.plan.lengthOffset + 1) then"
       )
     }
     draft.plan.lengthAdd = isTrailerCounted ?? false ? 0 : Int(draft.plan.framing.trailerCount)
@@ -109,7 +110,7 @@ extension ProfileCompiler {
     switch try reader.text() {
     case "body": return nil
     case "frame": return 0
-    default: throw reader.error("'counts' is body, frame, or the byte that it counts from")
+    default: throw reader.error("'counts' must be body, frame, or the byte that it counts from")
     }
   }
 
@@ -124,16 +125,18 @@ extension ProfileCompiler {
     let size = try reader.optional("size")?.number(1...8) ?? 1
     let offset = try reader.required("offset").number(0...255)
     guard offset + size <= draft.plan.headerCount else {
-      throw reader.error("the field ends at byte \(offset + size), the header at \(draft.plan.headerCount)")
+      throw reader.error("the field ends at byte \(offset + size), but the header at \(draft.plan.headerCount)")
     }
     let order = try reader.optional("order")?.text() ?? "big"
-    guard order == "big" || order == "little" else { throw reader.error("'order' is big or little") }
+    guard order == "big" || order == "little" else { throw reader.error("'order' must be big or little") }
     let low = try reader.optional("low-bit")?.number(0...(size * 8 - 1)) ?? 0
     let bits = try reader.optional("bits")?.number(1...(size * 8 - low)) ?? size * 8 - low
     var field = Field(offset: offset, byteCount: size, littleEndian: order == "little", lowBit: low, bits: bits)
     if let mask = try reader.optional("mask") {
       for key in ["low-bit", "bits"] {
-        if let other = try reader.optional(key) { throw other.error("a field has a 'mask', or 'low-bit' and 'bits'") }
+        if let other = try reader.optional(key) {
+          throw other.error("a field must have a 'mask', or 'low-bit' and 'bits'")
+        }
       }
       field.mask = UInt64(try mask.number(1...(size >= 8 ? Int.max : 1 << (size * 8) - 1)))
     }
@@ -155,7 +158,7 @@ extension ProfileCompiler {
     if let f = try reader.optional("status") { draft.plan.status = try field(f) }
     if let f = try reader.optional("end-to-end") {
       guard draft.plan.duplicate.isPresent else {
-        throw f.error("'end-to-end' needs 'duplicate', the mark of what is sent again")
+        throw f.error("'end-to-end' needs 'duplicate', the mark of a retransmission")
       }
       draft.plan.endToEnd = try field(f)
     }
@@ -175,7 +178,7 @@ extension ProfileCompiler {
     switch try reader.required("kind").text() {
     case "counter": draft.plan.sequenceCounts = true
     case "identifier": draft.plan.sequenceCounts = false
-    default: throw try reader.required("kind").error("the kind is counter or identifier")
+    default: throw try reader.required("kind").error("the kind must be counter or identifier")
     }
     draft.plan.numberLife = draft.plan.sequenceCounts ? .session : .connection
     if let life = try reader.optional("outlives-connection") {
@@ -183,12 +186,12 @@ extension ProfileCompiler {
       case "always": draft.plan.numberLife = .session
       case "marked": draft.plan.numberLife = .marked
       case "never": draft.plan.numberLife = .connection
-      default: throw life.error("a number outlives its connection always, marked or never")
+      default: throw life.error("a number must outlive its connection always, marked or never")
       }
     }
     if let shared = try reader.optional("shared-by") {
       guard try shared.text() == "server", draft.plan.sequenceCounts else {
-        throw shared.error("'shared-by' is server, and of a counter")
+        throw shared.error("'shared-by' must be server, and is only for a counter")
       }
       draft.plan.serverSharesCounter = true
     }

@@ -13,7 +13,7 @@ extension ProfileCompiler {
     for (key, value) in entries {
       let number = try typeValue(key)
       guard values.insert(number).inserted else {
-        throw key.error("type \(content == nil ? "\(number)" : "'\(try key.text())'") stands here twice")
+        throw key.error("type \(content == nil ? "\(number)" : "'\(try key.text())'") is given twice")
       }
       let name = try self.name(value.required("name"))
       guard !typeNames.contains(name), name != "other" else { throw value.error("the name '\(name)' is taken") }
@@ -30,7 +30,7 @@ extension ProfileCompiler {
       if let also = try value.optional("also") {
         let others = try also.elements()
         guard draft.otherValues.count + others.count <= 256 else {
-          throw also.error("there are at most 256 other values")
+          throw also.error("at most 256 other values")
         }
         for other in others {
           let number = try typeValue(other)
@@ -62,7 +62,7 @@ extension ProfileCompiler {
     let role = try reader.required("role")
     let word = try role.text()
     guard let found = FrameRole.allCases.first(where: { $0.name == word }) else {
-      throw role.error("a role is message, acknowledgment, heartbeat, control, receipt or other")
+      throw role.error("a role must be message, acknowledgment, heartbeat, control, receipt or other")
     }
     kind.role = found
     kind.timeout =
@@ -116,7 +116,7 @@ extension ProfileCompiler {
     if let cumulative = fields["cumulative"], !cumulative.isScalar {
       try cumulative.allow("when")
       guard try cumulative.required("when").text() == "bits", content != nil else {
-        throw try cumulative.required("when").error("an acknowledgment is cumulative, or when its 'bits' say so")
+        throw try cumulative.required("when").error("an acknowledgment must be cumulative, or when its 'bits' say so")
       }
       kind.flags.formUnion([.cumulative, .cumulativeOnDemand])
     } else {
@@ -142,12 +142,12 @@ extension ProfileCompiler {
       switch try from.text() {
       case "client": kind.flags.insert(.fromClient)
       case "server": kind.flags.insert(.fromServer)
-      default: throw from.error("'from' is client or server")
+      default: throw from.error("'from' must be client or server")
       }
     }
     let answers = fields["answers"]
     if let answers, answers.isScalar {
-      guard try answers.text() == "all" else { throw answers.error("'answers' is all, or a list of types") }
+      guard try answers.text() == "all" else { throw answers.error("'answers' must be all, or a list of types") }
       answersAll.insert(draft.kinds.count)
     }
     for answered in try answers.map({ (list) throws(ProfileError) in list.isScalar ? [] : try list.elements() }) ?? [] {
@@ -157,7 +157,7 @@ extension ProfileCompiler {
         draft.unknownFlags.formUnion([.expectsAck, .numbered])
         continue
       }
-      guard let index = typeNames.firstIndex(of: name) else { throw answered.error("there is no type '\(name)'") }
+      guard let index = typeNames.firstIndex(of: name) else { throw answered.error("no type '\(name)'") }
       kind.answers |= 1 << UInt64(index)
     }
     if kind.role == .acknowledgment, kind.answers == 0, answers?.isScalar != true {
@@ -213,7 +213,7 @@ extension ProfileCompiler {
         guard !kind.flags.contains(.unnumbered) else { throw copies.error("frames without a number have no copies") }
         kind.flags.remove(.neverCopied)
       case "none": kind.flags.insert(.neverCopied)
-      default: throw copies.error("'copies' is same or none")
+      default: throw copies.error("'copies' must be same or none")
       }
     }
     if let life = fields["outlives-connection"] {

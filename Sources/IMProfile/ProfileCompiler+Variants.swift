@@ -76,7 +76,7 @@ extension ProfileCompiler {
       }
       try condition.allow("mask", "value", "of", "offset", "size")
       if let of = try condition.optional("of") {
-        guard try of.text() == "bits" else { throw of.error("'of' is bits, which a step has loaded") }
+        guard try of.text() == "bits" else { throw of.error("'of' must be bits, which a step has loaded") }
         let mask = UInt64(try condition.required("mask").number(1...Int(UInt32.max)))
         let value = UInt64(try condition.required("value").number(0...Int(UInt32.max)))
         steps.append(PlanStep(operation, register: .bits, a: mask, b: value & mask))
@@ -146,7 +146,7 @@ extension ProfileCompiler {
     case "pair": return TLVForm(tag: tag, kind: .pair)
     default:
       guard let count = UInt8(try value.text()), (1...8).contains(count) else {
-        throw value.error("a value is 1 to 8, which is a number of so many bytes, varint, text, bytes or pair")
+        throw value.error("a value must be 1 to 8, a number of that many bytes, or varint, text, bytes or pair")
       }
       return TLVForm(tag: tag, kind: .integer, count: count)
     }
@@ -183,7 +183,7 @@ extension ProfileCompiler {
     let places = parts.count == 2 ? String(parts[1]) : "0"
     guard (1...2).contains(parts.count), let whole = UInt32(parts[0]), (1...3).contains(places.count),
       let part = UInt32(places + String(repeating: "0", count: 3 - places.count)), (1...100).contains(whole)
-    else { throw factor.error("a factor is a number from 1 to 100 such as 1.5") }
+    else { throw factor.error("a factor must be a number from 1 to 100 such as 1.5") }
     draft.plan.heartbeatFactor = whole * 1_000 + part
   }
 }

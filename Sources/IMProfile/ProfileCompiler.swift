@@ -70,11 +70,11 @@ package struct ProfileCompiler {
       "variable", "heartbeat", "identity", "named", "content", "counters", "preface")
     let name = try root.required("profile").text()
     guard !name.isEmpty, name.count <= 32, name.utf8.allSatisfy(Self.isNameByte) else {
-      throw try root.required("profile").error("a profile's name is 1 to 32 of a-z, 0-9, - and _")
+      throw try root.required("profile").error("a profile's name must be 1 to 32 of a-z, 0-9, - and _")
     }
     let version = try root.required("version").text()
     guard (1...32).contains(version.utf8.count), version.utf8.allSatisfy({ Self.isNameByte($0) || $0 == 46 }) else {
-      throw try root.required("version").error("a profile's version is 1 to 32 of a-z, 0-9, -, _ and .")
+      throw try root.required("version").error("a profile's version must be 1 to 32 of a-z, 0-9, -, _ and .")
     }
     _ = try root.optional("title")?.text()
     _ = try root.optional("description")?.text()
@@ -131,7 +131,7 @@ package struct ProfileCompiler {
   func name(_ reader: YAMLReader) throws(ProfileError) -> String {
     let name = try reader.text()
     guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy({ Self.isNameByte($0) || (65...90).contains($0) })
-    else { throw reader.error("a name is 1 to 64 of a-z, A-Z, 0-9, - and _") }
+    else { throw reader.error("a name must be 1 to 64 of a-z, A-Z, 0-9, - and _") }
     return name
   }
 

@@ -72,7 +72,7 @@ struct YAMLComposer: ~Copyable {
     var names = Set<String>(minimumCapacity: entries.count)
     for case let name? in entries.lazy.map(\.key.text) where !names.insert(name).inserted {
       let first = entries.first { $0.key.text == name }
-      throw error("'\(name)' stands here and once more in the same mapping", first?.key.mark)
+      throw error("'\(name)' is given twice in the same mapping", first?.key.mark)
     }
     return entries
   }

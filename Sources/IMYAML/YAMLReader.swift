@@ -85,7 +85,7 @@ package struct YAMLReader {
     let key = YAMLReader(key, source)
     let name = try key.text()
     guard known.contains(name) else {
-      throw key.error("'\(name)' is not known here; known are: \(known.joined(separator: ", "))")
+      throw key.error("'\(name)' is not known here; expected one of: \(known.joined(separator: ", "))")
     }
     return name
   }

@@ -30,7 +30,7 @@ import Testing
       text, source: "im.yml", profiles: ["tjp", "mqtt"],
       examine: {
         $0.contains("nonsense")
-          ? .mistake("there is no field 'nonsense'") : $0.contains("fate") ? .asksFate : .asksFrame
+          ? .mistake("no field 'nonsense'") : $0.contains("fate") ? .asksFate : .asksFrame
       }
     ).rules
   }
@@ -73,7 +73,7 @@ import Testing
     for (text, part) in [
       ("metric: unacked_age, where: 'fate'", "unacked_age is counted before the fate of a message is known"),
       ("metric: crc_error_ratio, where: 'fate'", "is counted before the fate of a message is known"),
-      ("metric: loss, where: a, filter: a", "'filter' is another name of 'where'"),
+      ("metric: loss, where: a, filter: a", "'filter' and 'where' are the same"),
       ("metric: reconnects, where: a", "reconnects is not counted by messages"),
     ] {
       do throws(SourceError) {
@@ -97,10 +97,10 @@ import Testing
     #expect(try Self.one("metric: loss, by: client, max_series: 10000").maximumSeries == 10_000)
     #expect(try Self.one("metric: loss").maximumSeries == nil)
     for (text, part) in [
-      ("metric: loss, by: server", "'server' is none of client, session, type, owner, and network"),
-      ("metric: loss, by: network/33", "'network/33' is none of"), ("metric: loss, by: network/0", "is none of"),
-      ("metric: loss, by: network/24/129", "is none of"), ("metric: loss, by: network/24/64/1", "is none of"),
-      ("metric: loss, by: network/", "is none of"),
+      ("metric: loss, by: server", "'server' is not one of client, session, type, owner, and network"),
+      ("metric: loss, by: network/33", "'network/33' is not one of"), ("metric: loss, by: network/0", "is not one of"),
+      ("metric: loss, by: network/24/129", "is not one of"), ("metric: loss, by: network/24/64/1", "is not one of"),
+      ("metric: loss, by: network/", "is not one of"),
       ("metric: loss, by: client, max_series: 10001", "between 1 and 10000"),
       ("metric: reconnects, by: type", "reconnects is not counted by messages, so not by type"),
       ("metric: loss, scope: connection, by: client", "a connection has one client"),
@@ -150,16 +150,16 @@ import Testing
     arguments: [
       (
         4, "    metric: lost",
-        "im.yml:4:13: 'lost' is none of \(names.dropLast().joined(separator: ", ")) and \(names.last ?? "")"
+        "im.yml:4:13: 'lost' is not one of \(names.dropLast().joined(separator: ", ")) and \(names.last ?? "")"
       ),
-      (3, "  - name: Lost", "im.yml:3:11: a rule's name is 1 to 64 of a-z, 0-9, - and _"),
-      (5, "    scope: host", "im.yml:5:12: 'host' is none of profile, endpoint, connection, capture and owner"),
+      (3, "  - name: Lost", "im.yml:3:11: expected a rule name of 1 to 64 characters a-z, 0-9, - and _"),
+      (5, "    scope: host", "im.yml:5:12: 'host' is not one of profile, endpoint, connection, capture and owner"),
       (
         5, "    scope: capture",
         "im.yml:5:12: loss is not counted by capture, but by endpoint, profile, connection and owner"
       ),
-      (5, "    profile: xmpp", "im.yml:5:14: there is no profile 'xmpp'; there are: tjp, mqtt"),
-      (12, "    filter: nonsense > 1", "im.yml:12:13: there is no field 'nonsense'"),
+      (5, "    profile: xmpp", "im.yml:5:14: no profile 'xmpp'; there are: tjp, mqtt"),
+      (12, "    filter: nonsense > 1", "im.yml:12:13: no field 'nonsense'"),
       (6, "    window: 0s", "im.yml:6:13: 0s is not between 1s and 24h"),
       (6, "    window: 25h", "im.yml:6:13: 25h is not between 1s and 24h"),
       (6, "    window: 1d", "im.yml:6:13: '1d' is not a time such as 90s, 2m or 1h"),
@@ -171,10 +171,10 @@ import Testing
         6, "    window: 61s",
         "im.yml:6:13: 61s cannot be cut into 60 or fewer equal steps of whole seconds; a multiple of a minute can"
       ),
-      (7, "    op: \"!\"", "im.yml:7:9: '!' is none of >, >=, <, <=, == and absent"),
+      (7, "    op: \"!\"", "im.yml:7:9: '!' is not one of >, >=, <, <=, == and absent"),
       (7, "    op: \"<\"", "im.yml:9:12: clear must not be below threshold here"),
       (7, "    op: \"==\"", "im.yml:9:12: clear has no meaning with =="),
-      (7, "    op: absent", "im.yml:8:16: absent compares nothing: leave threshold and clear out"),
+      (7, "    op: absent", "im.yml:8:16: absent compares nothing: leave out threshold and clear"),
       (8, "    threshold: 102%", "im.yml:8:16: 102% is not a ratio from 0 to 1, such as 0.02 or 2%"),
       (8, "    threshold: nan", "im.yml:8:16: 'nan' is not a ratio from 0 to 1, such as 0.02 or 2%"),
       (8, "    threshold: -0.1", "im.yml:8:16: '-0.1' is not a ratio from 0 to 1, such as 0.02 or 2%"),
@@ -182,16 +182,16 @@ import Testing
       (9, "    clear: 3%", "im.yml:9:12: clear must not be above threshold here"),
       (10, "    for: 90", "im.yml:10:10: '90' is not a time such as 90s, 2m or 1h"),
       (12, "    min_samples: 0", "im.yml:12:18: 0 is not between 1 and 1000000000"),
-      (13, "    severity: bad", "im.yml:13:15: 'bad' is none of info, warning, critical and page"),
+      (13, "    severity: bad", "im.yml:13:15: 'bad' is not one of info, warning, critical and page"),
       (
         14, "    labels: { 1team: im }",
-        "im.yml:14:15: a label's name is 1 to 64 letters, digits and _, and begins with no digit"
+        "im.yml:14:15: expected a label name of 1 to 64 letters, digits and _, not beginning with a digit"
       ),
       (14, "    labels: { severity: im }", "im.yml:14:15: 'severity' is a label that imdump sets itself"),
       (14, "    labels: { team: \"\" }", "im.yml:14:21: expected 1 to 256 bytes in one line"),
       (
         14, "    owner: me",
-        "im.yml:14:5: 'owner' is not known here; known are: name, summary, metric, scope, profile, window, op, threshold, clear, for, keep_firing, min_samples, severity, labels, status, where, filter, direction, by, max_series, runbook"
+        "im.yml:14:5: 'owner' is not known here; expected one of: name, summary, metric, scope, profile, window, op, threshold, clear, for, keep_firing, min_samples, severity, labels, status, where, filter, direction, by, max_series, runbook"
       ),
       (1, "version: 2", "im.yml:1:10: 2 is not between 1 and 1"),
     ])
@@ -213,7 +213,7 @@ import Testing
     for (text, part) in [
       ("version: 1\nrules:\n" + rule + rule, "another rule has the name 'r'"),
       ("version: 1\nrules:\n" + many, "at most 256 rules"),
-      ("version: 1\nrules: []\n", "there are no rules"),
+      ("version: 1\nrules: []\n", "no rules"),
       ("version: 1\nrules: &a [*a]\n", "anchors and aliases are not allowed in a rules file"),
       ("version: 1\nrules: " + String(repeating: "[", count: 100), "a rules file nests at most 32 levels"),
       (String(repeating: "#", count: 300_000), "a rules file has at most 262144 bytes"),

@@ -339,7 +339,7 @@ import Testing
       let found = problem(Array(bytes[..<count]))
       #expect(found != nil && (found?.offset ?? .max) <= count, "\(count)")
     }
-    #expect(problem([])?.message == "it is no state of alerts")
+    #expect(problem([])?.message == "not an alert state")
     #expect(problem(bytes + [0])?.offset == 12)
     var random = SeededRandom(3)
     for _ in 0..<2_000 {
@@ -349,10 +349,10 @@ import Testing
     }
     var other = bytes
     other[8] = 9
-    #expect(problem(other) == AlertStateError(offset: 8, message: "its format is 9, and not 2"))
+    #expect(problem(other) == AlertStateError(offset: 8, message: "format 9, expected 2"))
     var sum = bytes
     sum[sum.count - 1] ^= 1
-    #expect(problem(sum) == AlertStateError(offset: bytes.count - 8, message: "the checksum is another"))
+    #expect(problem(sum) == AlertStateError(offset: bytes.count - 8, message: "the checksum is wrong"))
   }
 
   /// Files whose checksum is right and whose content is not: what is taken up does no harm, and takes no longer than a moment.

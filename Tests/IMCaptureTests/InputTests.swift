@@ -161,7 +161,7 @@ import Testing
         let reading = read([UInt8](bytes.prefix(count)))
         #expect(reading.packets == [Packet](Self.packets.prefix(reading.packets.count)))
         #expect(reading.error?.code == .truncated, "\(count) bytes")
-        let message = "gzip data cut at offset \(count) of the packed file"
+        let message = "gzip data cut at offset \(count) of the compressed file"
         #expect(reading.error == CaptureError(.truncated, "FILE", message, offset: UInt64(count)), "\(count) bytes")
       }
     }
@@ -181,7 +181,7 @@ import Testing
     #expect(
       trailing.error
         == CaptureError(
-          .damaged, "FILE", "bytes that are no gzip member at offset \(offset) of the packed file",
+          .damaged, "FILE", "bytes that are not a gzip member at offset \(offset) of the compressed file",
           offset: UInt64(offset)))
   }
 

@@ -316,9 +316,11 @@ import Testing
     let table: [(String, [FileTimes], MergeOrder, [String])] = [
       ("in order", [times(1, 2), times(2, 3)], .time, []), ("one file", [times(2, 1)], .time, []),
       ("an empty one", [times(), times(1)], .time, []),
-      ("out of order", [times(5, 6), times(1, 2)], .time, ["not in the order"]),
+      ("out of order", [times(5, 6), times(1, 2)], .time, ["not in the given order"]),
       ("overlapping", [times(1, 5), times(3, 6)], .time, ["f0 and f1 overlap"]),
-      ("two of three", [times(1, 5), times(6, 7), times(3, 6)], .time, ["not in the order", "f0 and f2 overlap"]),
+      (
+        "two of three", [times(1, 5), times(6, 7), times(3, 6)], .time, ["not in the given order", "f0 and f2 overlap"]
+      ),
       ("three", [times(1, 9), times(2, 3), times(4, 5)], .time, ["3 files overlap in time, such as f0 and f1"]),
       ("unsorted", [times(1, 3, 2), times(4)], .time, ["f0 has 1 packet that is earlier"]),
       ("as given", [times(5, 6), times(1, 2)], .given, ["f1 begins before f0 ends"]),

@@ -85,7 +85,7 @@ struct Form: Sendable, CustomStringConvertible {
       } else if count < first {
         let wanted = count < 4 ? 4 : count < 24 ? 24 : first
         expected = CaptureError(
-          .truncated, "FILE", "cut in the file header at offset 0: \(wanted) bytes wanted, \(count) available",
+          .truncated, "FILE", "cut in the file header at offset 0: \(wanted) bytes expected, \(count) available",
           offset: 0, wanted: UInt64(wanted), available: UInt64(count))
       } else if starts.contains(count) {
         expected = nil
@@ -94,7 +94,7 @@ struct Form: Sendable, CustomStringConvertible {
         let wanted = left < header ? header : starts[whole + 1] - start
         expected = CaptureError(
           .truncated, "FILE",
-          "cut in a packet record at offset \(start): \(wanted) bytes wanted, \(left) available",
+          "cut in a packet record at offset \(start): \(wanted) bytes expected, \(left) available",
           offset: UInt64(start), wanted: UInt64(wanted), available: UInt64(left))
       }
       #expect(reading.error == expected, "\(count) bytes")
@@ -156,7 +156,7 @@ struct Form: Sendable, CustomStringConvertible {
     #expect(
       read(file.bytes).error
         == CaptureError(
-          .truncated, "FILE", "cut in a packet record at offset 24: 134217744 bytes wanted, 36 available",
+          .truncated, "FILE", "cut in a packet record at offset 24: 134217744 bytes expected, 36 available",
           offset: 24, wanted: 134_217_744, available: 36))
   }
 
@@ -181,8 +181,8 @@ struct Form: Sendable, CustomStringConvertible {
 
   @Test(
     arguments: [
-      ([0x28, 0xb5, 0x2f, 0xfd, 0, 0], "is packed with zstd; only gzip is unpacked here"),
-      ([0xfd, 0x37, 0x7a, 0x58, 0x5a], "is packed with xz; only gzip is unpacked here"),
+      ([0x28, 0xb5, 0x2f, 0xfd, 0, 0], "is compressed with zstd; only gzip is supported"),
+      ([0xfd, 0x37, 0x7a, 0x58, 0x5a], "is compressed with xz; only gzip is supported"),
       ([UInt8]("hello world, this is text".utf8), "is not a pcap or pcapng capture"),
       ([0, 0, 0, 0], "is not a pcap or pcapng capture"),
     ] as [([UInt8], String)])

@@ -23,7 +23,7 @@ import Testing
     ),
     (
       "trailer", { $0.block(99, trailer: 24) { $0.put(UInt64(0)) } }, .damaged,
-      "a block at offset 84 of 20 bytes says 24 at its end"
+      "a block at offset 84 of 20 bytes has the length 24 at its end"
     ),
     (
       "short", { $0.block(6) { $0.put(UInt64(0)) } }, .damaged,
@@ -31,11 +31,11 @@ import Testing
     ),
     (
       "interface", { $0.enhanced([1], ticks: 0, interface: 1) }, .damaged,
-      "a packet block at offset 84 names the undescribed interface 1"
+      "a packet block at offset 84 refers to the undescribed interface 1"
     ),
     (
       "interface max", { $0.enhanced([1], ticks: 0, interface: .max) }, .damaged,
-      "a packet block at offset 84 names the undescribed interface 4294967295"
+      "a packet block at offset 84 refers to the undescribed interface 4294967295"
     ),
     (
       "captured", { $0.enhanced([1], ticks: 0, claimed: 5) }, .damaged,
@@ -99,7 +99,7 @@ import Testing
     file.interface()
     file.section()
     file.enhanced(packet(1, 3), ticks: 1)
-    #expect(read(file.bytes).error?.message == "a packet block at offset 76 names the undescribed interface 0")
+    #expect(read(file.bytes).error?.message == "a packet block at offset 76 refers to the undescribed interface 0")
   }
 
   @Test func tooManyInterfaces() {

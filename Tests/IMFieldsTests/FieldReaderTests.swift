@@ -233,18 +233,21 @@ private struct Page {
   @Test(
     "mistakes name their place",
     arguments: [
-      ("messages: { said: [] }", "chat.yaml:8:15: there is no type 'said'"),
+      ("messages: { said: [] }", "chat.yaml:8:15: no type 'said'"),
       ("messages: { say: [{ field: a }] }", "chat.yaml:8:21: a number needs a size of 1 to 8"),
       (
         "messages: { say: [{ when: { b: 1 }, field: a, size: 1 }] }",
-        "chat.yaml:8:31: there is no field 'b' in front of this"
+        "chat.yaml:8:31: no field 'b' before this"
       ),
-      ("messages: { say: [{ layout: x }] }", "chat.yaml:8:31: there is no layout 'x' in front of this"),
+      ("messages: { say: [{ layout: x }] }", "chat.yaml:8:31: no layout 'x' before this"),
       (
         "messages: { say: [{ field: A, size: 1 }] }",
-        "chat.yaml:8:30: a field's name is 1 to 64 of a-z, 0-9 and _, and begins with no digit"
+        "chat.yaml:8:30: a field's name must be 1 to 64 of a-z, 0-9 and _, not beginning with a digit"
       ),
-      ("fields: { a: { sensitive: no } }", "chat.yaml:8:29: a value is of identity, credential, payload or location"),
+      (
+        "fields: { a: { sensitive: no } }",
+        "chat.yaml:8:29: a value must be of identity, credential, payload or location"
+      ),
     ]) func mistakes(_ named: String, _ message: String)
   {
     #expect(throws: SourceError.self) { try Page.plan(named) }

@@ -35,7 +35,7 @@ import Testing
       ),
       (
         "type == not", 9, .syntax,
-        "expected a name or a number, found the keyword \"not\"; as a value it goes in quotes"
+        "expected a name or a number, found the keyword \"not\"; put it in quotes to use it as a value"
       ),
       ("len ==", 7, .syntax, "expected a whole number, found the end of the filter"),
       ("len in 5", 8, .syntax, "expected a set such as {1, 5..9}, found \"5\""),

@@ -26,22 +26,25 @@ import Testing
     arguments: [
       (
         3, "framing: { kind: mesage }",
-        "3:18: the kind of framing is delimited, line, message, terminated, headers, resp, xml or pairs; did you mean message?"
+        "3:18: the kind of framing must be delimited, line, message, terminated, headers, resp, xml or pairs; did you mean message?"
       ),
-      (3, "framing: { kind: message, ends: 00 }", "3:27: 'ends' is not known here; known are: kind, records, maximum"),
+      (
+        3, "framing: { kind: message, ends: 00 }",
+        "3:27: 'ends' is not known here; expected one of: kind, records, maximum"
+      ),
       (3, "framing: { kind: terminated }", "3:10: 'ends' is missing"),
       (
         4, "content: jason",
-        "4:10: a content is one of: json, protobuf, headers, words, resp, xml, messagepack, ber, pairs; did you mean json?"
+        "4:10: a content must be one of: json, protobuf, headers, words, resp, xml, messagepack, ber, pairs; did you mean json?"
       ),
-      (4, "content: { kind: json, lead: [] }", "4:30: a lead has 1 to 8 steps"),
+      (4, "content: { kind: json, lead: [] }", "4:30: a lead must have 1 to 8 steps"),
       (
         5, "fields: { type: [sides, { at: \"0\" }] }",
-        "5:18: a part of a type is side, lead, or has an offset, a path 'at', 'which', a 'word', or 'element'; did you mean side?"
+        "5:18: a part of a type must be side, lead, or have an offset, a path 'at', 'which', a 'word', or 'element'; did you mean side?"
       ),
       (
         5, "fields: { type: [side, { at: a.b.c.d.e }] }",
-        "5:30: a path is 1 to 4 names, numbers or * with dots between them"
+        "5:30: a path must be 1 to 4 names, numbers or * with dots between them"
       ),
       (
         5, "fields: { type: [side, { offset: 0 }] }",
@@ -49,9 +52,11 @@ import Testing
       ),
       (
         7, "  \"client\": { name: call, role: message }",
-        "7:3: a type has 2 parts with blanks between them, and this one 1"
+        "7:3: a type has 2 parts with spaces between them, but this one has 1"
       ),
-      (7, "  \"clint 2\": { name: call, role: message }", "7:3: part 1 of a type is client or server, not 'clint'"),
+      (
+        7, "  \"clint 2\": { name: call, role: message }", "7:3: part 1 of a type must be client or server, not 'clint'"
+      ),
       (
         7, "  \"client 2\": { name: call, role: message, answered: true, also: [\"* 3\"] }",
         "7:67: the type '* 3' is taken"
@@ -62,7 +67,7 @@ import Testing
       ),
       (
         9, "named: { messages: { call: [paths: { id: a..b }] } }",
-        "9:42: a path is 1 to 4 names, numbers or * with dots between them"
+        "9:42: a path must be 1 to 4 names, numbers or * with dots between them"
       ),
     ]) func mistakes(_ line: Int, _ text: String, _ message: String) throws
   {

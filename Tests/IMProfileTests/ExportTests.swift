@@ -66,7 +66,7 @@ import Testing
     let reader = try YAMLReader(text, source: "x", subject: "profile")
     let error = try #require(throws: SourceError.self) { try ExportableKeys.check(reader) }
     #expect(error.line == line && error.column == column)
-    #expect(error.message.hasSuffix("cannot be exported so far"))
+    #expect(error.message.hasSuffix("cannot be exported yet"))
   }
 
   /// The list of built-in profiles is that of the folder.
@@ -96,7 +96,7 @@ import Testing
       let page = try ProfileExport.markdown(text, source: name)
       #expect(page.hasPrefix("# \(name)\n"))
     } catch {
-      #expect(error.message.hasSuffix("cannot be exported so far"))
+      #expect(error.message.hasSuffix("cannot be exported yet"))
     }
   }
 }

@@ -48,13 +48,13 @@ import Testing
   /// The line, what stands there instead, and the error without the file's name.
   @Test(
     arguments: [
-      (1, "profile: Chat!", "1:10: a profile's name is 1 to 32 of a-z, 0-9, - and _"),
-      (1, "profile: ''", "1:10: a profile's name is 1 to 32 of a-z, 0-9, - and _"),
+      (1, "profile: Chat!", "1:10: a profile's name must be 1 to 32 of a-z, 0-9, - and _"),
+      (1, "profile: ''", "1:10: a profile's name must be 1 to 32 of a-z, 0-9, - and _"),
       (1, "profile: [a]", "1:10: expected a single value"),
       (1, "", "2:1: 'profile' is missing"),
       (
         2, "verzion: 1",
-        "2:1: 'verzion' is not known here; known are: \(known)"
+        "2:1: 'verzion' is not known here; expected one of: \(known)"
       ),
       (3, "ports: 9000", "3:8: expected a list"),
       (3, "ports: [9000, 70000]", "3:15: 70000 is not between 1 and 65535"),
@@ -65,52 +65,58 @@ import Testing
       (6, "  magic: { offset: 0, bytes: CAF }", "6:30: expected 1 to 8 bytes in hexadecimal"),
       (6, "  magic: { offset: 0, bytes: XY }", "6:30: expected 1 to 8 bytes in hexadecimal"),
       (
-        6, "  magic: { offset: 7, bytes: CAFE }", "6:10: magic and version stand in the first eight bytes of the header"
+        6, "  magic: { offset: 7, bytes: CAFE }",
+        "6:10: magic and version must be in the first eight bytes of the header"
       ),
       (6, "  magic: { bytes: CAFE }", "6:10: 'offset' is missing"),
       (6, "  magic: { offset: -1, bytes: CAFE }", "6:20: -1 is not between 0 and 7"),
-      (7, "length: { offset: 7, size: 2 }", "7:9: the field ends at byte 9, the header at 8"),
+      (7, "length: { offset: 7, size: 2 }", "7:9: the field ends at byte 9, but the header at 8"),
       (7, "length: { offset: 4, size: 9 }", "7:28: 9 is not between 1 and 8"),
-      (7, "length: { offset: 4, size: 2, order: middle }", "7:9: 'order' is big or little"),
+      (7, "length: { offset: 4, size: 2, order: middle }", "7:9: 'order' must be big or little"),
       (
         7, "length: { offset: 4, size: 2, counts: all }",
-        "7:39: 'counts' is body, frame, or the byte that it counts from"
+        "7:39: 'counts' must be body, frame, or the byte that it counts from"
       ),
       (7, "length: { offset: 4, size: 2, maximum: 2000000000 }", "7:40: 2000000000 is not between 0 and 1073741824"),
       (
         7, "length: { offset: 1, encoding: huffman }",
-        "7:32: the encoding is integer, or varint with a length that counts the body"
+        "7:32: the encoding must be integer, or varint with a length that counts the body"
       ),
       (
         7, "length: { offset: 1, encoding: varint }",
-        "7:32: a varint length is the header's last part: the header's least length is 2"
+        "7:32: a varint length must be the header's last part: the header's minimum length is 2"
       ),
       (
         7, "length: { offset: 4, size: 2, sise: 2 }",
-        "7:31: 'sise' is not known here; known are: offset, size, order, low-bit, bits, mask, encoding, counts, maximum"
+        "7:31: 'sise' is not known here; expected one of: offset, size, order, low-bit, bits, mask, encoding, counts, maximum"
       ),
       (9, "  type: { offset: 2, size: 1, low-bit: 8 }", "9:40: 8 is not between 0 and 7"),
       (9, "  type: { offset: 2, size: 1, low-bit: 4, bits: 5 }", "9:49: 5 is not between 1 and 4"),
       (9, "  type: { offset: 2, mask: 0x100 }", "9:28: 0x100 is not between 1 and 255"),
-      (9, "  type: { offset: 2, mask: 3, bits: 2 }", "9:37: a field has a 'mask', or 'low-bit' and 'bits'"),
+      (9, "  type: { offset: 2, mask: 3, bits: 2 }", "9:37: a field must have a 'mask', or 'low-bit' and 'bits'"),
       (9, "  type: { offset: 2, mask: 0xF0 }", "13:3: the field 'type' cannot have the value 1"),
-      (11, "status: { accepted: [0, 0] }", "11:9: a status has a 'tag', stands in 'fields', or is loaded by a step"),
+      (11, "status: { accepted: [0, 0] }", "11:9: a status must have a 'tag', be in 'fields', or be loaded by a step"),
       (11, "status: { tag: 7, accepted: [9, 0] }", "11:33: 0 is not between 9 and 4294967295"),
       (11, "status: { tag: [1, 2, 3] }", "11:16: a status has one tag, or a list of two"),
-      (13, "  1: { name: text, role: message, body: [tlv, skip: 1] }", "13:47: 'tlv' and 'end' are a body's last step"),
+      (
+        13, "  1: { name: text, role: message, body: [tlv, skip: 1] }",
+        "13:47: 'tlv' and 'end' must be a body's last step"
+      ),
       (
         13, "  1: { name: text, role: message, body: [soup] }",
-        "13:42: a step is tlv, end, or one of skip, load, text, string, bytes, expect, tlv and each"
+        "13:42: a step must be tlv, end, or one of skip, load, text, string, bytes, expect, tlv and each"
       ),
       (13, "  1: { name: text, role: message, body: [bytes: { size: 5 }] }", "13:57: 5 is not between 1 and 4"),
       (13, "  1: { name: text, role: message, body: [string: { into: identity }] }", "13:50: 'maximum' is missing"),
-      (14, "  2: { name: ok, role: acknowledgment, answers: some }", "14:49: 'answers' is all, or a list of types"),
+      (
+        14, "  2: { name: ok, role: acknowledgment, answers: some }", "14:49: 'answers' must be all, or a list of types"
+      ),
       (16, "  tag: { size: 2, offset: 13 }", "16:27: 13 is not between 0 and 12"),
-      (17, "  length: { size: 1 }\n  padding: 3", "18:12: the padding is to 1, 2, 4 or 8 bytes"),
+      (17, "  length: { size: 1 }\n  padding: 3", "18:12: the padding must be to 1, 2, 4 or 8 bytes"),
       (17, "  length: { size: 1 }\n  header: 1", "18:11: 1 is not between 2 and 16"),
       (
         17, "  length: { size: 1 }\n  optional: { offset: 2, mask: 1, adds: 4 }",
-        "18:13: the flags stand at byte 2, the header ends at 2"
+        "18:13: the flags are at byte 2, but the header ends at 2"
       ),
       (9, "  type: { offset: 2, sise: 1 }", "9:22: 'sise' is not known in a field"),
       (3, "ports: [9000", "4:7: did not find expected ',' or ']'"),
@@ -118,80 +124,92 @@ import Testing
       (4, "\theader:", "4:1: found character that cannot start any token"),
       (
         9, "  typo: { offset: 2, size: 1 }",
-        "9:3: 'typo' is not known here; known are: type, sequence, time, encryption, compression, session, checksum, duplicate, status, end-to-end"
+        "9:3: 'typo' is not known here; expected one of: type, sequence, time, encryption, compression, session, checksum, duplicate, status, end-to-end"
       ),
       (9, "", "10:3: 'type' is missing"),
-      (11, "sequence: { kind: ticket }", "11:19: the kind is counter or identifier"),
+      (11, "sequence: { kind: ticket }", "11:19: the kind must be counter or identifier"),
       (11, "sequence: { kind: counter, bits: 33 }", "11:34: 33 is not between 1 and 32"),
       (11, "sequence: { kind: counter, bits: 8, wraps-at: 257 }", "11:47: 257 is not between 2 and 256"),
-      (11, "checksum: { algorithm: md5 }", "11:24: the algorithm is one of: \(sums)"),
+      (11, "checksum: { algorithm: md5 }", "11:24: the algorithm must be one of: \(sums)"),
       (
         11, "checksum: { algorithm: crc32, covers: all }",
-        "11:39: a checksum covers the body, the frame, or what stands from a byte on"
+        "11:39: a checksum must cover the body, the frame, or everything from a byte on"
       ),
       (11, "checksum: { algorithm: crc32 }", "11:11: 'fields' has no checksum"),
       (
         13, "  1: { name: text, role: shout }",
-        "13:26: a role is message, acknowledgment, heartbeat, control, receipt or other"
+        "13:26: a role must be message, acknowledgment, heartbeat, control, receipt or other"
       ),
-      (11, "sequence: { kind: counter, shared-by: moon }", "11:39: 'shared-by' is server, and of a counter"),
-      (11, "sequence: { kind: identifier, shared-by: server }", "11:42: 'shared-by' is server, and of a counter"),
-      (13, "  1: { name: 'a\"b', role: message }", "13:14: a name is 1 to 64 of a-z, A-Z, 0-9, - and _"),
-      (2, "version: a b", "2:10: a profile's version is 1 to 32 of a-z, 0-9, -, _ and ."),
-      (2, #""a\e[31m\n\u202E": 1"#, #"2:1: 'a\u{1b}[31m\u{a}\u{202e}' is not known here; known are: \#(known)"#),
+      (
+        11, "sequence: { kind: counter, shared-by: moon }",
+        "11:39: 'shared-by' must be server, and is only for a counter"
+      ),
+      (
+        11, "sequence: { kind: identifier, shared-by: server }",
+        "11:42: 'shared-by' must be server, and is only for a counter"
+      ),
+      (13, "  1: { name: 'a\"b', role: message }", "13:14: a name must be 1 to 64 of a-z, A-Z, 0-9, - and _"),
+      (2, "version: a b", "2:10: a profile's version must be 1 to 32 of a-z, 0-9, -, _ and ."),
+      (2, #""a\e[31m\n\u202E": 1"#, #"2:1: 'a\u{1b}[31m\u{a}\u{202e}' is not known here; expected one of: \#(known)"#),
       (13, "  1: { name: text, role: message, answered: yes }", "13:45: 'yes' is neither true nor false"),
       (13, "  one: { name: text, role: message }", "13:3: 'one' is not a whole number"),
-      (13, "  2: { name: text, role: message }", "13:3: '2' stands here and once more in the same mapping"),
-      (13, "  0x2: { name: text, role: message }", "14:3: type 2 stands here twice"),
+      (13, "  2: { name: text, role: message }", "13:3: '2' is given twice in the same mapping"),
+      (13, "  0x2: { name: text, role: message }", "14:3: type 2 is given twice"),
       (13, "  1: { name: ok, role: message }", "14:6: the name 'ok' is taken"),
       (13, "  1: { name: other, role: message }", "13:6: the name 'other' is taken"),
-      (13, "  1: { name: text, role: message, from: moon }", "13:41: 'from' is client or server"),
+      (13, "  1: { name: text, role: message, from: moon }", "13:41: 'from' must be client or server"),
       (13, "  1: { name: text, role: message, length: 1025 }", "13:43: 1025 is not between 0 and 1024"),
-      (13, "  1: { name: text, role: message, body: soup }", "13:41: a body is tlv, raw, none, or a list of steps"),
+      (
+        13, "  1: { name: text, role: message, body: soup }", "13:41: a body must be tlv, raw, none, or a list of steps"
+      ),
       (
         13, "  1: { name: text, role: message, body: [{ hop: 1 }] }",
-        "13:44: 'hop' is not known here; known are: at, json, skip, load, text, string, bytes, expect, tlv, each, unless, when, optional"
+        "13:44: 'hop' is not known here; expected one of: at, json, skip, load, text, string, bytes, expect, tlv, each, unless, when, optional"
       ),
       (
         13, "  1: { name: text, role: message, body: [{}] }",
-        "13:42: a step is tlv, end, or one of skip, load, text, string, bytes, expect, tlv and each"
+        "13:42: a step must be tlv, end, or one of skip, load, text, string, bytes, expect, tlv and each"
       ),
       (13, "  1: { name: text, role: message, body: [{ skip: 0 }] }", "13:50: 0 is not between 1 and 65535"),
       (
         13, "  1: { name: text, role: message, body: [{ load: { size: 2, into: pocket } }] }",
-        "13:67: known here are: answered, bits, keep-alive, reference, sequence, status"
+        "13:67: known here: answered, bits, keep-alive, reference, sequence, status"
       ),
       (13, "  1: { name: text, role: message, timeout: 6 }", "13:44: '6' is not a time such as 6s or 250ms"),
       (14, "  2: { name: ok, role: acknowledgment, body: raw }", "14:6: an acknowledgment needs 'answers'"),
-      (14, "  2: { name: ok, role: acknowledgment, answers: [txt] }", "14:50: there is no type 'txt'"),
+      (14, "  2: { name: ok, role: acknowledgment, answers: [txt] }", "14:50: no type 'txt'"),
       (16, "  tag: { size: 5 }", "16:16: 5 is not between 1 and 4"),
       (
         17, "  size: { size: 1 }",
-        "17:3: 'size' is not known here; known are: tag, length, header, counts, optional, padding, repeats, nested, depth, identity, sensitive, tags, keep-alive"
+        "17:3: 'size' is not known here; expected one of: tag, length, header, counts, optional, padding, repeats, nested, depth, identity, sensitive, tags, keep-alive"
       ),
       (3, "variable: status", "3:11: 'status' has a meaning of its own"),
-      (3, "heartbeat: { factor: 0.5 }", "3:22: a factor is a number from 1 to 100 such as 1.5"),
-      (3, "heartbeat: { factor: 1.5000 }", "3:22: a factor is a number from 1 to 100 such as 1.5"),
+      (3, "heartbeat: { factor: 0.5 }", "3:22: a factor must be a number from 1 to 100 such as 1.5"),
+      (3, "heartbeat: { factor: 1.5000 }", "3:22: a factor must be a number from 1 to 100 such as 1.5"),
       (3, "identity: { sensitive: maybe }", "3:24: 'maybe' is neither true nor false"),
       (13, "  1: { name: text, role: message, when: { level: 5 } }", "13:41: the profile has no 'variable'"),
       (
         13, "  1: { name: text, role: message, body: [{ when: { level: 5 }, skip: 1 }] }",
-        "13:52: 'level' is not known here; known are: mask, value, of, offset, size"
+        "13:52: 'level' is not known here; expected one of: mask, value, of, offset, size"
       ),
-      (13, "  1: { name: text, role: message, body: [end, skip: 1] }", "13:47: 'tlv' and 'end' are a body's last step"),
+      (
+        13, "  1: { name: text, role: message, body: [end, skip: 1] }",
+        "13:47: 'tlv' and 'end' must be a body's last step"
+      ),
       (13, "  1: { name: text, role: message, body: [tlv: { size: 5 }] }", "13:55: 5 is not between 1 and 4"),
       (
         18, "  tags: { 1: { name: a, value: 9 } }",
-        "18:32: a value is 1 to 8, which is a number of so many bytes, varint, text, bytes or pair"
+        "18:32: a value must be 1 to 8, a number of that many bytes, or varint, text, bytes or pair"
       ),
       (18, "  tags: { 1: { name: a, value: text }, 2: b }", "16:3: where one tag has a 'value', every tag has one"),
-      (18, "handshake: { type: txt }", "18:20: there is no type 'txt'"),
-      (18, "handshake: { type: ok }", "18:20: a handshake's type is one that is answered"),
+      (18, "handshake: { type: txt }", "18:20: no type 'txt'"),
+      (18, "handshake: { type: ok }", "18:20: a handshake's type must be one that is answered"),
       (18, "handshake: { type: text, answer: 2 }", "18:12: 'answer' needs 'request'"),
       (18, "handshake: { type: text, request: -1 }", "18:35: -1 is not between 0 and 4294967294"),
-      (18, "receipts: { type: txt, tag: 1 }", "18:19: there is no type 'txt'"),
+      (18, "receipts: { type: txt, tag: 1 }", "18:19: no type 'txt'"),
       (
-        18, "receipts: { type: ok, tag: 1 }", "18:19: a receipt's type is one that is answered, and not the handshake's"
+        18, "receipts: { type: ok, tag: 1 }",
+        "18:19: a receipt's type must be one that is answered, and not the handshake's"
       ),
       (18, "receipts: { type: text }", "18:11: 'tag' is missing"),
       (18, "receipts: { type: text, tag: 1, size: 9 }", "18:39: 9 is not between 1 and 8"),
@@ -200,7 +218,7 @@ import Testing
       (18, "timing: { answer: 0s }", "18:19: '0s' is not a time such as 6s or 250ms"),
       (18, "timing: &a { answer: 6s }", "18:9: anchors and aliases are not allowed in a profile"),
       (18, "timing: *a", "18:9: anchors and aliases are not allowed in a profile"),
-      (18, "version: 2", "2:1: 'version' stands here and once more in the same mapping"),
+      (18, "version: 2", "2:1: 'version' is given twice in the same mapping"),
     ] as [(Int, String, String)])
   func oneLine(_ line: Int, _ text: String, _ expected: String) {
     var lines = Self.lines

@@ -34,9 +34,9 @@ import Testing
       ("1: { name: n, order: big }", "a.yaml:11:32: 'order' needs 'type'"),
       (
         "1: { name: n, type: real }",
-        "a.yaml:11:31: a type is one of: unsigned, signed, text, bytes, time, time-ms, time-1900, address, bcd, list"
+        "a.yaml:11:31: a type must be one of: unsigned, signed, text, bytes, time, time-ms, time-1900, address, bcd, list"
       ),
-      ("1: { name: n, type: unsigned, order: up }", "a.yaml:11:48: 'order' is big or little"),
+      ("1: { name: n, type: unsigned, order: up }", "a.yaml:11:48: 'order' must be big or little"),
     ] {
       let found = #expect(throws: ProfileError.self) {
         try ProfileCompiler.compile(Self.profile(tags), source: "a.yaml")

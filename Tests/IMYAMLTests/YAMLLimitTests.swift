@@ -53,7 +53,7 @@ import Testing
     #expect(tree("a: >\n\(String(repeating: "  b\n", count: 50_000))").utf8.count == 100_000 + 9)
     let keys = (0..<30_000).map { "k\($0):" }
     #expect(try places(keys.joined(separator: "\n")).count == 60_000)
-    #expect(tree(keys.joined(separator: "\n") + "\nk7:") == "8:1: 'k7' stands here and once more in the same mapping")
+    #expect(tree(keys.joined(separator: "\n") + "\nk7:") == "8:1: 'k7' is given twice in the same mapping")
     #expect(try places("[\(String(repeating: "a: b, ", count: 40_000))]").count == 80_000)
     let tags = (0..<10_000).map { "%TAG !\($0)! tag:x\n" }.joined()
     #expect(tree("\(tags)---\na") == "\"a\"")

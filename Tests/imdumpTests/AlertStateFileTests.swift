@@ -96,10 +96,10 @@ import Testing
     var newer = whole
     newer[8] = 9
     let cases: [(bytes: [UInt8], says: String)] = [
-      ([], "byte 0: it is no state of alerts"), (Array("version: 1\n".utf8), "byte 0: it is no state of alerts"),
-      (Array(whole[..<15]), "byte 15: the file ends within its header"),
-      (Array(whole.dropLast(3)), "byte 12: it announces \(whole.count - 28) bytes and has \(whole.count - 31)"),
-      (changed, "byte \(whole.count - 8): the checksum is another"), (newer, "byte 8: its format is 9, and not 2"),
+      ([], "byte 0: not an alert state"), (Array("version: 1\n".utf8), "byte 0: not an alert state"),
+      (Array(whole[..<15]), "byte 15: the file ends in its header"),
+      (Array(whole.dropLast(3)), "byte 12: it announces \(whole.count - 28) bytes but has \(whole.count - 31)"),
+      (changed, "byte \(whole.count - 8): the checksum is wrong"), (newer, "byte 8: format 9, expected 2"),
     ]
     for (bytes, says) in cases {
       try Data(bytes).write(to: URL(filePath: state))

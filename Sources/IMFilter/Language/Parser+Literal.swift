@@ -11,7 +11,8 @@ extension Parser {
   private func value(of field: FilterField) throws(FilterError) -> Operand {
     guard token.kind == .atom || token.kind == .string else { throw expected(wish(of: field.kind)) }
     if let word, Self.connectives.contains(word) {
-      throw error(.syntax, "expected \(wish(of: field.kind)), found the keyword \(found); as a value it goes in quotes")
+      throw error(
+        .syntax, "expected \(wish(of: field.kind)), found the keyword \(found); put it in quotes to use it as a value")
     }
     let isQuoted = token.kind == .string
     let text = isQuoted ? String(decoding: try unescaped(), as: UTF8.self) : text

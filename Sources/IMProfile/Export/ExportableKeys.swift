@@ -115,7 +115,7 @@ enum ExportableKeys {
       let isCondition = path.hasSuffix(".when") || path.hasSuffix(".unless")
       if isCondition, name == variable { continue }
       if !open.contains(path), known[path]?.contains(name) != true {
-        throw key.error("'\(name)' cannot be exported so far")
+        throw key.error("'\(name)' cannot be exported yet")
       }
       // What a step or a field is called does not matter, only that it is one.
       let part = ["types", "fields", "tlv.tags", "counters"].contains(path) ? "*" : name

@@ -27,19 +27,20 @@ struct LuaDissector {
       "tshark -X lua_script:\(profile.name).lua -r FILE, or put it into Wireshark's folder of personal Lua plugins.",
       "Filters begin with \(filter). Preferences: -o \(filter).ports:7000-7010, -o \(filter).check:FALSE.",
       "",
-      "What imdump says and this does not:",
-      "- Frames inside of WebSocket, or behind a PROXY header: they are not unwrapped.",
+      "What imdump shows and this does not:",
+      "- Frames inside WebSocket, or after a PROXY header: they are not unwrapped.",
       "- Fates, round trips, copies, sessions: a dissector looks at one frame at a time.",
-      "- Bytes behind a gap: Wireshark gives up where a segment is missing; imdump finds the next frame.",
+      "- Bytes after a gap: Wireshark stops where a segment is missing; imdump finds the next frame.",
     ]
     let magic = exported.draft.plan.magicMask.nonzeroBitCount
     lines.append(
       magic >= 16
-        ? "- A connection on another port is known by its magic number only; imdump weighs more than that."
+        ? "- A connection on another port is recognised by its magic number only; imdump considers more than that."
         : "- Connections on other ports: without a magic number of 16 bits and more they are not looked for. Name the"
           + " port, or use \"Decode As\".")
     if draft.plan.magicMask == 0 {
-      lines.append("- A capture that begins in the midst of a frame: without a magic number the place is not found.")
+      lines.append(
+        "- A capture that begins in the middle of a frame: without a magic number the next frame is not found.")
     }
     if draft.plan.checksumRule != .none {
       lines.append("- Checksums of bodies over 1 MiB: Lua takes too long.")
@@ -54,7 +55,7 @@ struct LuaDissector {
       lines.append("- Values of sensitive elements are left out of the tree, as imdump does; the bytes show them.")
     }
     if draft.plan.identityTag != .max || draft.plan.statusTags.0 != .max {
-      lines.append("- A status or a client's name that stands in an element is shown as that element only.")
+      lines.append("- A status or a client's name that is in an element is shown as that element only.")
     }
     return lines.map { $0.isEmpty ? "--" : "-- \($0)" }.joined(separator: "\n") + "\n\n"
   }
@@ -151,11 +152,11 @@ struct LuaDissector {
     switch framing.kind {
     case .length: return "{ kind = \"length\" }"
     case .line:
-      throw (try exported.root.required("framing")).error("frames that are lines cannot be exported so far")
+      throw (try exported.root.required("framing")).error("frames that are lines cannot be exported yet")
     case .delimited: break
     case .counted, .message, .terminated, .headers, .resp, .xml, .pairs:
       throw (try exported.root.required("fields")).error(
-        "types that a content or several parts tell cannot be exported so far")
+        "types that a content or several parts tell cannot be exported yet")
     }
     var fields = ["kind = \"delimited\"", "delimiter = \(framing.delimiter)"]
     if framing.escapes {
@@ -219,7 +220,7 @@ struct LuaDissector {
   private func values(_ step: PlanStep) throws(ProfileError) -> [UInt64] {
     let free = ~step.b & (step.count >= 8 ? .max : 1 << UInt64(step.count * 8) - 1)
     guard free.nonzeroBitCount <= 4 else {
-      throw exported.root.error("a mask that leaves more than four bits out cannot be exported so far")
+      throw exported.root.error("a mask that leaves more than four bits out cannot be exported yet")
     }
     var values = [step.a]
     for bit in 0..<UInt64(64) where free >> bit & 1 == 1 { values += values.map { $0 | 1 << bit } }
@@ -241,7 +242,7 @@ struct LuaDissector {
     case .text where step.a > 0: return "{ op = \"text\", count = \(step.count), minimum = \(step.a)\(into) }"
     case .skip, .load, .text, .string, .bytes, .list, .each:
       return "{ op = \"\(step.operation)\", count = \(step.count)\(into) }"
-    default: throw exported.root.error("the step '\(step.operation)' cannot be exported so far")
+    default: throw exported.root.error("the step '\(step.operation)' cannot be exported yet")
     }
   }
 

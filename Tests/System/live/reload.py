@@ -101,7 +101,7 @@ def corrections(binary, space, folder, report):
     report.check("a bad one is told with line and column", "mine.yaml:3:1: " in said and "stays in use" in said, said)
     live.write(live.original.replace("role: message", "role: massage"), replaces=True)
     said = live.hang_up("stays in use")
-    report.check("one that is YAML too", ": a role is message, " in said and "stays in use" in said, said)
+    report.check("one that is YAML too", ": a role must be message, " in said and "stays in use" in said, said)
     live.send([next(first) for _ in range(4)])
     report.equal("and changes nothing", [frame["type"] for frame in live.frames(8)][4:], ["data", "ack"] * 2)
 
