@@ -32,7 +32,7 @@ package struct HeartbeatCounts: Sendable {
   var decided: UInt64 { answered + missed }
   /// The mean interval; `nil` before the first.
   package var interval: Double? { intervals == 0 ? nil : Double(intervalSum) / Double(intervals) }
-  /// The jitter: the mean difference of neighbouring intervals, over all connections; `nil` before the second interval.
+  /// The jitter: the mean difference of consecutive intervals, over all connections; `nil` before the second interval.
   package var jitter: Double? { changes == 0 ? nil : Double(changeSum) / Double(changes) }
 
   /// The mean of the promised intervals, by heartbeats; `nil` where nothing was promised.

@@ -13,7 +13,7 @@ package struct CaptureFigures: Sendable {
   package var capturedTwice: UInt64?
   /// Captured bytes of the packets decoded.
   package var processedBytes: UInt64?
-  /// Holes in streams and their bytes; bytes that wait behind holes; connections known.
+  /// Holes in streams and their bytes; bytes waiting after gaps; connections known.
   package var gaps: UInt64?, gapBytes: UInt64?, heldBytes: UInt64?, connections: UInt64?
   /// What was forgotten to stay within the limit on memory, by reason.
   package var evictions: InlineArray<8, UInt64>?

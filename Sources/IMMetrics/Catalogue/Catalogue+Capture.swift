@@ -4,7 +4,7 @@ import IMEngine
 package final class CaptureSnapshot {
   /// Now, and then.
   package let now: CaptureFigures, before: CaptureFigures?
-  /// Documents made; messages that the sample leaves out.
+  /// Documents made; messages left out by the sample.
   package let written: UInt64, sampledOut: UInt64
 
   /// A snapshot of its parts.

@@ -59,7 +59,7 @@ extension Catalogue {
       },
       segments("out_of_order", "segments that arrived out of order") { $0.outOfOrder },
       segments("lost_segments", "segments that the network lost") { $0.lost },
-      segments("duplicate_acks", "acknowledgments that repeat the last one") { $0.duplicateAcks },
+      segments("duplicate_acks", "acknowledgments that repeat the previous one") { $0.duplicateAcks },
       segments("keep_alives", "keep-alives") { $0.keepAlives },
       segments("zero_windows", "segments that advertise a zero window") { $0.zeroWindows },
       segments("captured_twice", "packets that the capture contains twice") { $0.copies },

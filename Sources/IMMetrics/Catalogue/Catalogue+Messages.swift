@@ -38,7 +38,7 @@ extension Catalogue {
             case .capture: "unknown, bytes are missing from the capture"
             case .status: "refused"
             case .checksum: "every copy damaged"
-            case .limit: "unknown, forgotten to stay within a limit"
+            case .limit: "unknown, dropped at a memory limit"
             }
           }),
         FigureText(
@@ -78,7 +78,7 @@ extension Catalogue {
     switch fate {
     case .ackedAfterRetry: "sent again"
     case .rejected: "refused"
-    case .unknown: "whose answer may be among bytes that the capture lacks"
+    case .unknown: "whose answer may be in bytes missing from the capture"
     case .pending: "still open when the capture ended"
     default: ""
     }
@@ -123,7 +123,7 @@ extension Catalogue {
   ]
 
   private static func tile(_ title: String) -> FigureText {
-    FigureText(.tiles, "decided message", "decided messages", .tile(title), order: 0)
+    FigureText(.tiles, "message with a known fate", "messages with a known fate", .tile(title), order: 0)
   }
 
   private static func ratio(

@@ -50,7 +50,7 @@ extension Catalogue {
     ] + ofMinutes.map { $0.of { $0.interval } }
     + [
       Row(
-        "period.failed", .count, .end, "connections that were refused or not answered",
+        "period.failed", .count, .end, "connection attempts that were refused or not answered",
         rule: FigureRule("handshake_failures", .failedConnections),
         text: [.column(.periods, "failed", order: 101)]
       ) { period, _, _ in

@@ -121,7 +121,7 @@ extension Catalogue {
         json: ["ledger.translated_connections"], omitsZero: true
       ) { run, _, _ in .count(run.summary.ledger.translatedConnections) },
       Row(
-        "multipath.connections", .count, .packet, "Connections that began one of Multipath TCP",
+        "multipath.connections", .count, .packet, "Connections that began a Multipath TCP connection",
         json: ["ledger.multipath.connections"], omitsZero: true
       ) { run, _, _ in .count(run.summary.ledger.multipathConnections) },
       Row(

@@ -75,8 +75,8 @@ extension Catalogue {
       leftOut("checksum_bytes_left_out", "payload with a wrong checksum, which its receiver ignored") {
         $0.damagedBytes
       },
-      leftOut("limit_bytes_not_kept", "bytes whose content --mem left no room for") { $0.bytesNotKept },
-      leftOut("limit_bytes_left_out", "payload whose position --mem left no room for") { $0.payloadLeftOut },
+      leftOut("limit_bytes_not_kept", "bytes whose content exceeded --mem") { $0.bytesNotKept },
+      leftOut("limit_bytes_left_out", "payload whose position exceeded --mem") { $0.payloadLeftOut },
       Figure(
         "side.analysis", .count, .packet, "segments by the rules of Wireshark's TCP analysis: {event}", by: [.event],
         json: ["analysis.{event}"], omitsZero: true

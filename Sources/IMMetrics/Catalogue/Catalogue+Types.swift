@@ -48,11 +48,11 @@ extension Catalogue {
 
   /// What was out of order in a counter's numbers.
   package static let sequences: [Figure<SequenceTotals>] = [
-    sequence("left_out", "Numbers that were passed over", "left out", .always) { $0.leftOut },
-    sequence("reordered", "Of these, numbers that came after all", "arrived later") { $0.reordered },
-    sequence("missing", "Of these, numbers that are not to come any more", "missing") { $0.missing },
+    sequence("left_out", "Numbers that were skipped", "left out", .always) { $0.leftOut },
+    sequence("reordered", "Of these, numbers that arrived later", "arrived later") { $0.reordered },
+    sequence("missing", "Of these, numbers that will not come any more", "missing") { $0.missing },
     sequence("open", "Of these, numbers that may still come", "still open") { $0.open },
-    sequence("late", "Numbers from the past for which no gap was open", "late") { $0.late },
+    sequence("late", "Earlier numbers for which no gap was open", "late") { $0.late },
   ]
 
   private static func sequence(

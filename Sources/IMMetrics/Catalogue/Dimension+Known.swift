@@ -47,7 +47,7 @@ extension Dimension {
       switch reason {
       case .captureLoss: (reason.name, "that the other side acknowledged: the capture lost them")
       case .snaplen: (reason.name, "that the snaplen cut")
-      case .unseen: (reason.name, "that nobody acknowledged")
+      case .unseen: (reason.name, "that were never acknowledged")
       }
     })
 
@@ -84,12 +84,12 @@ extension Dimension {
     StreamEvent.allCases.map { event in
       let help =
         switch event {
-        case .retransmission: "sent again, the next two among them"
-        case .fastRetransmission: "sent again after duplicate acknowledgments asked for it"
-        case .spuriousRetransmission: "sent again after its acknowledgment"
+        case .retransmission: "retransmitted, including the next two"
+        case .fastRetransmission: "retransmitted after duplicate acknowledgments"
+        case .spuriousRetransmission: "retransmitted after its acknowledgment"
         case .outOfOrder: "overtaken by a later one"
         case .captureDuplicate: "captured twice, by imdump's rule"
-        case .lostSegment: "behind a hole"
+        case .lostSegment: "after a gap"
         case .ackLostSegment: "acknowledging bytes that were not captured"
         case .duplicateAck: "repeating the last acknowledgment"
         case .keepAlive: "keep-alives"

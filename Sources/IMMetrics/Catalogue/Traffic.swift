@@ -50,7 +50,7 @@ package struct Traffic {
     frameBytes == 0 ? nil : 1 - Double(min(bodyBytes, frameBytes)) / Double(frameBytes)
   }
 
-  /// Share of message transmissions that no answer followed; 0 to 1; `nil` without one.
+  /// Share of message transmissions without an answer; 0 to 1; `nil` without one.
   package var transmissionLoss: Double? {
     transmissions == 0 ? nil : 1 - Double(min(answered, transmissions)) / Double(transmissions)
   }
