@@ -28,7 +28,7 @@ extension ProfileSkeleton {
         let pairs = meanings.sorted { $0.key < $1.key }.map { "\(Self.hex([$0.key])): \(Self.hex([$0.value]))" }
         line(
           "  escape: { byte: \(Self.hex([mark])), replaces: { \(pairs.joined(separator: ", ")) } }", escapes)
-      case nil: line("", "No rule for escapes was found: a frame that holds the delimiter is cut in two.")
+      case nil: line("", "No rule for escapes was found: a frame that contains the delimiter is split in two.")
       }
       line()
     }
@@ -121,10 +121,10 @@ extension ProfileSkeleton {
     if let type = guess.type {
       line(
         "  type: " + Self.place(type.place),
-        "\(Self.number(guess.kinds.count + guess.kindsLeftOut)) values, which tell most of what frames are like")
+        "\(Self.number(guess.kinds.count + guess.kindsLeftOut)) values, which predict most of the structure of frames")
       if let second = type.second { line("  # or: " + Self.place(second.place), "the next best") }
     } else {
-      line("  type: " + Self.place(sameBits.place), "no field tells frames apart: this one is always the same")
+      line("  type: " + Self.place(sameBits.place), "no field distinguishes frames: this one is always the same")
     }
     if let number = guess.number {
       let what =
@@ -145,7 +145,7 @@ extension ProfileSkeleton {
       let isWritten = !time.isMilliseconds
       line(
         "  \(isWritten ? "" : "# ")time: " + Self.place(time.place),
-        "\(time.isMilliseconds ? "milliseconds" : "seconds"), a day from the capture's at most in \(Self.share(time.share))"
+        "\(time.isMilliseconds ? "milliseconds" : "seconds"), within a day of the capture's time in \(Self.share(time.share))"
       )
     }
     if let sum = guess.checksum, case .header(let at) = sum.place, covers(sum) != nil {
@@ -183,7 +183,7 @@ extension ProfileSkeleton {
       case .header(let at): place = "at byte \(at)"
       case .trailer: place = "at the end"
       }
-      line("", "checksum: \(sum.algorithm.name) \(place), \(range), which a profile cannot say: \(share)")
+      line("", "checksum: \(sum.algorithm.name) \(place), \(range), which a profile cannot express: \(share)")
       line()
       return
     }
@@ -195,7 +195,7 @@ extension ProfileSkeleton {
     var comment = share
     if sum.big > 0, sum.little > 0 {
       text += ", order: either"
-      comment += ", \(Self.number(sum.little)) of them with the bytes turned round"
+      comment += ", \(Self.number(sum.little)) of them in the reverse byte order"
     }
     line(text + " }", comment)
     line()
@@ -209,6 +209,6 @@ extension ProfileSkeleton {
     } else if number.place.size < 4 {
       text += ", bits: \(number.place.size * 8)"
     }
-    line(text + " }", guess.numberBits == nil ? nil : "the upper byte goes to and fro: perhaps a category")
+    line(text + " }", guess.numberBits == nil ? nil : "the upper byte goes up and down: perhaps a category")
   }
 }

@@ -51,7 +51,7 @@ extension ProfileSkeleton {
     if isWeak, proof != .none {
       line(
         "",
-        "There is no magic number and no checksum: a flag and a length of a type are what proves a frame. Take out those that"
+        "There is no magic number and no checksum: flags and lengths of types identify a frame. Remove those that"
       )
       line("", "are the same here by chance.")
     }
@@ -122,7 +122,7 @@ extension ProfileSkeleton {
       ? "\(Self.number(kind.longest))" : "\(Self.number(kind.shortest)) to \(Self.number(kind.longest))"
     var comment = "\(Self.number(kind.counts[0])) c2s, \(Self.number(kind.counts[1])) s2c, of \(span) bytes"
     if isReceipt(kind), let place = kind.body {
-      comment += "; byte \(place.offset) of its body names a message of the other side: perhaps a receipt"
+      comment += "; byte \(place.offset) of its body refers to a message of the other side: perhaps a receipt"
     }
     if !answers.isEmpty { comment += "; answers in \(Self.share(kind.answering))" }
     line(text, comment)
@@ -151,7 +151,7 @@ extension ProfileSkeleton {
     guard let (count, place) = ackLength else { return }
     let order = place.isLittleEndian ? ", order: little" : ""
     line()
-    line("", "An answer with a body of this length names its message there; another one by its own number.")
+    line("", "An answer with a body of this length names its message there; any other by its own number.")
     line(
       "acknowledgment: { body: { length: \(count), offset: \(place.offset), size: \(place.size)\(order) } }")
   }

@@ -46,7 +46,7 @@ package struct ProfileSkeleton {
   /// Why a framing cannot be written as a profile; `nil` where it can.
   package static func refusal(_ guess: GuessedProtocol) -> String? {
     if case .varint(let offset) = guess.framing.hypothesis, offset == 0 || offset > 7 {
-      return "frames begin with a length of seven bits a byte, which a profile cannot say yet"
+      return "frames begin with a length of seven bits per byte, which a profile cannot express yet"
     }
     if guess.kinds.isEmpty { return "no frame begins with a word that could be its type" }
     return nil
@@ -108,7 +108,7 @@ package struct ProfileSkeleton {
     line("profile: \(name)")
     line("version: 1")
     line("title: A skeleton made from a capture")
-    if !ports.isEmpty { line("ports: [\(ports.map(String.init).joined(separator: ", "))]", "a hint, no condition") }
+    if !ports.isEmpty { line("ports: [\(ports.map(String.init).joined(separator: ", "))]", "a hint, not a condition") }
     line()
     framing()
     if isLine {
@@ -128,32 +128,32 @@ package struct ProfileSkeleton {
     line()
     line(
       "",
-      "Not found out: names, what messages are for (role), statuses, TLV lists, times for answers. See imdump-profile(5)."
+      "Unknown: names, the purpose of messages (role), statuses, TLV lists, times for answers. See imdump-profile(5)."
     )
   }
 
   private mutating func head(_ outcome: Outcome?) {
     line(
       "",
-      "A skeleton that 'imdump profile new' made from a capture. A number behind a line is the share of frames that agree;"
+      "A skeleton made by 'imdump profile new' from a capture. A number after a line is the share of frames that agree;"
     )
-    line("", "what is not certain is a comment.")
+    line("", "uncertain lines are comments.")
     for note in notes { line("", note) }
     let framing = guess.framing
     line(
       "",
-      "Framing: \(Self.number(framing.frameCount)) frames hold \(Self.number(framing.explainedCount)) of \(Self.number(framing.byteCount)) bytes that were looked at;"
+      "Framing: \(Self.number(framing.frameCount)) frames cover \(Self.number(framing.explainedCount)) of \(Self.number(framing.byteCount)) analyzed bytes;"
     )
     line(
       "",
-      "\(Self.number(framing.hits)) of \(Self.number(framing.chances)) segments begin where a frame does\(framing.errors > 0 ? "; at \(Self.number(framing.errors)) places none stood" : "")."
+      "\(Self.number(framing.hits)) of \(Self.number(framing.chances)) segments begin at a frame\(framing.errors > 0 ? "; at \(Self.number(framing.errors)) positions there was none" : "")."
     )
     if let outcome {
       line(
         "",
-        "Decoded with this page: \(Self.number(Int(clamping: outcome.frames))) frames on \(Self.number(Int(clamping: outcome.connections))) of \(Self.number(Int(clamping: outcome.allConnections))) connections; \(Self.number(Int(clamping: outcome.strayBytes))) of \(Self.number(Int(clamping: outcome.bytes))) bytes"
+        "Decoded with this profile: \(Self.number(Int(clamping: outcome.frames))) frames on \(Self.number(Int(clamping: outcome.connections))) of \(Self.number(Int(clamping: outcome.allConnections))) connections; \(Self.number(Int(clamping: outcome.strayBytes))) of \(Self.number(Int(clamping: outcome.bytes))) bytes"
       )
-      line("", "stand in no frame.")
+      line("", "are outside frames.")
     }
   }
 }

@@ -127,12 +127,12 @@ package enum Eviction: UInt8, CaseIterable, Sendable {
   package var text: String {
     switch self {
     case .halfOpen: "half-open connections"
-    case .ended: "connections that were over"
+    case .ended: "closed connections"
     case .connection: "quiet connections"
     case .held: "incomplete streams"
     case .session: "old sessions"
     case .exchange: "open messages"
-    case .server: "figures of single servers"
+    case .server: "metrics of single servers"
     case .datagram: "incomplete datagrams"
     }
   }

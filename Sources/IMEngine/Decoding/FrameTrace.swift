@@ -62,25 +62,25 @@ extension ProtocolPlan {
     let plan = pointer.pointee
     guard !plan.framing.isDelimited else {
       trace.refusal =
-        "what stands between delimiters is no frame: its length, its escapes or its magic number are wrong"
+        "the bytes between delimiters are not a frame: their length, escapes or magic number are wrong"
       return trace
     }
     let end = bytes.count
     let padded = bytes + [UInt8](repeating: 0, count: RawBuffer.slack + 256)
     let view = Bytes(padded.span.bytes)
     guard end >= Int(plan.headerCount) else {
-      trace.refusal = "\(end) bytes are less than a header, which has \(plan.headerCount)"
+      trace.refusal = "\(end) bytes are less than a header of \(plan.headerCount)"
       return trace
     }
     var frame = Frame(kind: plan.unknownKind)
     header(view, &trace)
     let head = view.u64(0)
     guard head & plan.signatureMask == plan.magic & plan.signatureMask else {
-      trace.refusal = "the magic number is another one"
+      trace.refusal = "the magic number does not match"
       return trace
     }
     guard head & plan.magicMask == plan.magic else {
-      trace.refusal = "the version is another one"
+      trace.refusal = "the version does not match"
       return trace
     }
     let type = plan.type.read(view, 0)
@@ -93,8 +93,8 @@ extension ProtocolPlan {
       }
       trace.refusal =
         frame.kind == plan.unknownKind
-        ? "its type is not known" : "it could be a frame, but too little speaks for it, and for what follows it"
-    case .needMore: trace.refusal = "its length of \(frame.count) bytes leads behind what is there"
+        ? "its type is unknown" : "it could be a frame, but there is too little evidence for it and for what follows"
+    case .needMore: trace.refusal = "its length of \(frame.count) bytes goes beyond the data"
     case .notAFrame:
       trace.line = line(ofType: kind.pointee)
       if head & kind.pointee.headMask != kind.pointee.headValue {
@@ -103,18 +103,18 @@ extension ProtocolPlan {
         plan.length.read(view, 0) &+ UInt64(bitPattern: Int64(plan.lengthAdd)) > UInt64(plan.maximumBody)
       {
         trace.line = nil
-        trace.refusal = "the length is more than the maximum, or less than a header"
+        trace.refusal = "the length exceeds the maximum, or is less than a header"
       } else if kind.pointee.minimumBody > kind.pointee.maximumBody {
         trace.refusal = "\(name(kind.pointee)) is not known on this connection"
       } else {
-        trace.refusal = "\(name(kind.pointee)) has a body of another length"
+        trace.refusal = "\(name(kind.pointee)) has a body of a different length"
       }
     }
     return trace
   }
 
   private func name(_ kind: FrameKind) -> String {
-    Int(kind.index) < typeNames.count ? "type '\(typeNames[Int(kind.index)])'" : "a type that is not known"
+    Int(kind.index) < typeNames.count ? "type '\(typeNames[Int(kind.index)])'" : "an unknown type"
   }
 
   // MARK: Parts

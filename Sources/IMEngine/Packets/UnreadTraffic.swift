@@ -42,7 +42,7 @@ package enum UnreadKind: UInt8, CaseIterable, Sendable {
     case .wirelessEncrypted: "encrypted 802.11"
     case .aggregate: "aggregated 802.11 frames"
     case .wirelessControl: "802.11 management"
-    case .belowIP: "no IP (ARP, LLDP, ...)"
+    case .belowIP: "not IP (ARP, LLDP, ...)"
     }
   }
 
