@@ -152,11 +152,11 @@ struct LuaDissector {
     switch framing.kind {
     case .length: return "{ kind = \"length\" }"
     case .line:
-      throw (try exported.root.required("framing")).error("frames that are lines cannot be exported yet")
+      throw (try exported.root.required("framing")).error("line-based frames cannot be exported yet")
     case .delimited: break
     case .counted, .message, .terminated, .headers, .resp, .xml, .pairs:
       throw (try exported.root.required("fields")).error(
-        "types that a content or several parts tell cannot be exported yet")
+        "types given by a content or several parts cannot be exported yet")
     }
     var fields = ["kind = \"delimited\"", "delimiter = \(framing.delimiter)"]
     if framing.escapes {

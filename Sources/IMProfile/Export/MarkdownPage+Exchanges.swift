@@ -41,7 +41,7 @@ extension MarkdownPage {
         "| 0x\(Self.hex(UInt64(tag), count: tlv.tag.byteCount * 2)) (\(tag)) | `\(name)` | \(notes.joined(separator: ", ")) |\n"
     }
     let others = lists.subtracting(profile.tagNames.keys).subtracting([.max]).count
-    if others > 0 { out += "\n\(others) more tags are lists, and have no name here.\n" }
+    if others > 0 { out += "\n\(others) more tags are lists without a name here.\n" }
     return out
   }
 
@@ -71,14 +71,14 @@ extension MarkdownPage {
     list("Piggyback acknowledgments") { $0.flags.contains(.acknowledgesToo) }
     list("Have an implicit sequence number") { $0.flags.contains(.counted) }
     list("Without a number, in order") { $0.flags.contains(.unnumbered) }
-    list("Never a copy, whatever number it has") {
+    list("Never a copy, whatever its number") {
       $0.flags.contains([.expectsAck, .neverCopied]) && !$0.flags.contains(.unnumbered)
     }
-    list("Sent again on another connection of the session without a mark") { $0.flags.contains(.outlives) }
+    list("Retried on another connection of the session without a mark") { $0.flags.contains(.outlives) }
     if draft.plan.endToEnd.isPresent {
-      lines.append("A marked frame of the same client with the same `end-to-end` is a copy, on whatever connection.")
+      lines.append("A marked frame of the same client with the same `end-to-end` is a copy, on any connection.")
     }
-    list("Answers may name the `reference` in their body instead of their number") { $0.flags.contains(.referenced) }
+    list("Answers may give the `reference` in their body instead of their number") { $0.flags.contains(.referenced) }
     list("May refuse, by their status") { $0.flags.contains(.refusing) }
     let naming = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.opensSession) }
     if draft.plan.session.isPresent {

@@ -9,7 +9,7 @@ extension MarkdownPage {
     switch framing.kind {
     case .delimited: break
     case .message: return "are messages of WebSocket, or records in them"
-    case .terminated: return "end at bytes that are nowhere inside"
+    case .terminated: return "end at bytes that do not occur inside"
     case .headers: return "are header lines and a body"
     case .resp: return "are values of RESP"
     case .pairs: return "are pairs of a number and a value, the second of which has their length"
@@ -21,7 +21,7 @@ extension MarkdownPage {
     var out = "end at a byte \(byte(framing.delimiter)), and may begin with one"
     guard framing.escapes else { return out }
     if framing.replacementCount == 0 {
-      out += "; behind \(byte(framing.escape)) a byte is exclusive-or'ed with \(byte(framing.escapeMask))"
+      out += "; after \(byte(framing.escape)) a byte is exclusive-or'ed with \(byte(framing.escapeMask))"
     } else {
       let pairs = (0..<UInt32(framing.replacementCount)).map {
         "\(byte(framing.escape)) \(byte(framing.written >> ($0 * 8) & 255)) stands for \(byte(framing.meant >> ($0 * 8) & 255))"

@@ -27,7 +27,7 @@ struct MarkdownPage {
     guard draft.plan.framing.lengthCountsHeader else { return "the body" }
     let from = draft.plan.headerCount + draft.plan.lengthAdd
     return from <= 0 || from == Int(draft.plan.framing.trailerCount)
-      ? "the whole frame" : "what stands from byte \(from) on"
+      ? "the whole frame" : "everything from byte \(from) on"
   }
 
   private func head() -> String {
@@ -73,7 +73,7 @@ struct MarkdownPage {
       switch draft.plan.numberLife {
       case .session: ", on every connection of its session"
       case .marked: "; on another connection, only a frame that is marked as sent again is a copy"
-      case .connection: "; another connection begins anew"
+      case .connection: "; each connection starts anew"
       }
     guard draft.plan.sequenceCounts else {
       return "an identifier, free again after its answer; each side has its own\(life)"
@@ -120,7 +120,7 @@ struct MarkdownPage {
     }
     if end < draft.plan.headerCount { out += "| \(end) | \(draft.plan.headerCount - end) | not read |\n" }
     if draft.plan.framing.trailerCount > 0 {
-      out += "\nBehind the body stands a trailer of \(Self.bytes(draft.plan.framing.trailerCount)).\n"
+      out += "\nThe body is followed by a trailer of \(Self.bytes(draft.plan.framing.trailerCount)).\n"
     }
     return out
   }
@@ -145,9 +145,9 @@ struct MarkdownPage {
         + (draft.plan.framing.hidesSession ? ", not shown" : "")
     case "sequence": draft.plan.framing.sequenceCoding == .bcd ? ", decimal digits" : ""
     case "time": ": the sender's clock, in seconds"
-    case "duplicate": ": not 0 when it is sent once more"
-    case "end-to-end": ": the same when it is sent once more, also to another server"
-    case "type" where draft.isClosed: ": no other than those below"
+    case "duplicate": ": not 0 in a retry"
+    case "end-to-end": ": the same in a retry, also to another server"
+    case "type" where draft.isClosed: ": only those below"
     case "status": ": accepts \(accepted)"
     default: ""
     }
@@ -255,13 +255,13 @@ struct MarkdownPage {
         let form = step.a == PlanStep.bcd ? "decimal digits" : "a number, little endian,"
         parts.append(prefix + "\(form) of \(Self.bytes(step.count))\(into)")
       case .load: parts.append(prefix + "a number of \(Self.bytes(step.count))\(into)")
-      case .text: parts.append(prefix + "a length of \(Self.bytes(step.count)) and so much text\(into)")
-      case .string: parts.append(prefix + "a text that a zero byte ends, \(step.count) bytes at most\(into)")
-      case .bytes: parts.append(prefix + "a length of \(Self.bytes(step.count)) and so many bytes")
+      case .text: parts.append(prefix + "a length of \(Self.bytes(step.count)) and that much text\(into)")
+      case .string: parts.append(prefix + "a zero-terminated text of at most \(step.count) bytes\(into)")
+      case .bytes: parts.append(prefix + "a length of \(Self.bytes(step.count)) and that many bytes")
       case .tlv: parts.append(prefix + "elements")
       case .list:
         let length = step.count == 0 ? "a varint" : Self.bytes(step.count)
-        parts.append(prefix + "a length of \(length) and so many bytes of elements")
+        parts.append(prefix + "a length of \(length) and that many bytes of elements")
       case .each: parts.append(prefix + "numbers of \(Self.bytes(step.count)) to the end\(into)")
       case .close: parts.append(prefix + "the end")
       case .refuse: parts.append(prefix + "not 0x\(Self.hex(step.a, count: Int(step.count) * 2))\(mask(step))")
