@@ -82,7 +82,7 @@ struct DetailWords {
     case "unanswered": return "lost, without an answer\(why)"
     case "damaged": return "lost, damaged\(why)"
     case "pending": return "still without an answer when the capture ended"
-    case "unknown": return "the capture cannot tell what became of it\(why)"
+    case "unknown": return "its fate is unknown\(why)"
     case "unacknowledged": return "asks for no answer"
     default: return values["fate"]
     }

@@ -107,7 +107,7 @@ extension ECSWriter {
     guard let received = figures.received ?? figures.processed else {
       switch moment {
       case .start: return "\(place): capture begins"
-      case .period: return "\(place): capture goes on"
+      case .period: return "\(place): capture continues"
       case .end, .incident: return "\(place): capture ends"
       }
     }

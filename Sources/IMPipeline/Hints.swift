@@ -254,7 +254,7 @@ extension Run {
     return HiddenKind.allCases.filter { hidden[$0] > 0 }.map { kind in
       .init(
         text:
-          "\(count(hidden[kind], "packet")) left out by the filter \(hidden[kind] == 1 ? "matches" : "match") it behind \(kind.text): \(kind.advice(filter))",
+          "\(count(hidden[kind], "packet")) left out by the filter \(hidden[kind] == 1 ? "matches" : "match") it after \(kind.text): \(kind.advice(filter))",
         isNotable: true)
     }
   }

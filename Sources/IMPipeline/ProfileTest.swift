@@ -61,6 +61,6 @@ private func types(_ plan: ProtocolPlan, _ kinds: [KindTotals], to out: inout By
 private func doubts(_ ledger: Ledger) -> [(String, UInt64)] {
   var found = ProfileTestSink.kinds.map { ($0.name, ledger.issues[Int($0.rawValue)]) }
   found.append(("bytes in damaged frames", ledger.damagedBytes))
-  found.append(("bytes that are no frame", ledger.strayBytes - ledger.carrierBytes))
+  found.append(("bytes that are not a frame", ledger.strayBytes - ledger.carrierBytes))
   return found.filter { $0.1 > 0 }
 }

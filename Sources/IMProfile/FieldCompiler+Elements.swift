@@ -35,7 +35,9 @@ extension FieldCompiler {
     table.littleEndian = try order(parts["order"])
     table.headerCount = table.tagOffset + table.tagCount
     if let length = parts["length"] {
-      guard !table.hasVarintTag else { throw length.error("with a varint tag, tags tell how long values are") }
+      guard !table.hasVarintTag else {
+        throw length.error("with a varint tag, the tag determines the length of a value")
+      }
       try length.allow("offset", "size")
       table.lengthOffset = try length.optional("offset")?.number(0...15) ?? table.headerCount
       table.lengthCount = try length.required("size").number(1...4)

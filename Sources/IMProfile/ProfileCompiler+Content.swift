@@ -338,7 +338,7 @@ extension ProfileCompiler {
       let number = try word.number(1...16)
       guard content?.kind == .words || content?.kind == .headers else { throw word.error("words are only for lines") }
       guard let slot = content?.builder.slot([.word(UInt32(number))]) else {
-        throw word.error("there is no room for it")
+        throw word.error("there is no space for it")
       }
       content?.parts.append(.value(UInt8(slot)))
     } else if let element = try reader.optional("element") {
@@ -346,7 +346,7 @@ extension ProfileCompiler {
       guard content?.kind == .xml, try element.flag() else {
         throw element.error("'element: true' is the name of the outermost XML element")
       }
-      guard let slot = content?.builder.slot([.element]) else { throw element.error("there is no room for it") }
+      guard let slot = content?.builder.slot([.element]) else { throw element.error("there is no space for it") }
       content?.parts.append(.value(UInt8(slot)))
     } else if let which = try reader.optional("which") {
       try reader.allow("which")

@@ -71,7 +71,7 @@ extension ProfileCompiler {
     for (key, operation) in [("unless", PlanStep.Operation.unless), ("when", .when)] {
       guard let condition = fields[key] else { continue }
       if let variable, try condition.optional(variable) != nil {
-        guard try condition.entries().count == 1 else { throw condition.error("'\(variable)' stands alone") }
+        guard try condition.entries().count == 1 else { throw condition.error("'\(variable)' must be alone") }
         continue
       }
       try condition.allow("mask", "value", "of", "offset", "size")
@@ -106,7 +106,7 @@ extension ProfileCompiler {
       hasForms = try value.optional("value") != nil || hasForms
     }
     guard before < (hasForms ? 2 : 1) else {
-      throw reader.error("a body has one such list, or two whose tags tell the form of their values")
+      throw reader.error("a body has one such list, or two whose tags determine the form of their values")
     }
     draft.steps.append(PlanStep(.list, count: width))
     kind.flags.remove(.noTLV)
@@ -157,14 +157,14 @@ extension ProfileCompiler {
     guard draft.forms.count == tagNames.count, let tags = try tlv.optional("tags") else {
       throw tlv.error("where one tag has a 'value', every tag has one")
     }
-    guard draft.forms.count <= 256 else { throw tags.error("at most 256 tags tell the form of their value") }
+    guard draft.forms.count <= 256 else { throw tags.error("at most 256 tags can determine the form of their value") }
     for key in ["header", "counts", "optional", "padding", "nested"] {
       if let other = try tlv.optional(key) {
-        throw other.error("'\(key)' has no place where tags tell the form of values")
+        throw other.error("'\(key)' is not allowed where tags determine the form of values")
       }
     }
     guard try tlv.required("length").optional("offset") == nil else {
-      throw try tlv.required("length").error("where tags tell the form of values, the length has no offset")
+      throw try tlv.required("length").error("where tags determine the form of values, the length has no offset")
     }
   }
 

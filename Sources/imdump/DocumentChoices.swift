@@ -46,7 +46,7 @@ struct DocumentChoices: OptionGroup {
         "Write documents to this folder, one file per dataset, in addition to what --format prints."),
       .value(
         "--log-format <format>", \.fileFormat,
-        "What --log-dir files hold: ecs documents by dataset, or otlp (OpenTelemetry's JSON) by signal."),
+        "Format of --log-dir files: ecs (documents by dataset) or otlp (OpenTelemetry JSON by signal)."),
       .custom(
         "--otlp-signals <list>",
         "Telemetry to write, separated by commas: metrics, logs, traces. All by default; only metrics with --otlp."

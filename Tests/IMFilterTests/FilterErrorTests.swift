@@ -31,7 +31,7 @@ import Testing
       ("len == \u{7}", 8, .syntax, "unexpected \"\\u{7}\"; text goes in double quotes"),
       (
         "type not in {data}", 6, .syntax,
-        "expected a comparison, \"and\", \"or\" or the end; \"not\" stands before a test, found \"not\""
+        "expected a comparison, \"and\", \"or\" or the end; \"not\" goes before a test, found \"not\""
       ),
       (
         "type == not", 9, .syntax,

@@ -353,7 +353,7 @@ import Testing
       let first = try run(away.port)
       #expect(first.told.count > 5 && first.status == 2, "what waits is not lost")
       #expect(try files() == first.told.count)
-      #expect(first.errors.contains("\(first.told.count) to the spool"), "\(first.errors)")
+      #expect(first.errors.contains("\(first.told.count) spooled"), "\(first.errors)")
       let there = try HTTPReceiver(port: away.port, answers: ["503 No", "429 Later\r\nRetry-After: 1"])
       let second = try run(there.port)
       there.stop()

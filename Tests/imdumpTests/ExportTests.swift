@@ -123,7 +123,7 @@ import Testing
       let run = try Command.run(["export"] + arguments, input: input)
       return (run.status, run.errors)
     }
-    #expect(try run([own, "-w", copy]).1.contains("say what to export"))
+    #expect(try run([own, "-w", copy]).1.contains("choose what to export"))
     #expect(try run([own, "--lost"]).1.contains("-w"))
     #expect(try run(["-", "--lost", "-w", copy], input: "Samples/tjp-clean-chat.pcap").0 == 64)
     #expect(

@@ -67,7 +67,7 @@ extension Parser {
   private func endOfTest() throws(FilterError) {
     switch (token.kind, word) {
     case (.end, _), (.and, _), (.or, _), (.rightParenthesis, _), (_, "and"), (_, "or"): return
-    case (_, "not"): throw expected("a comparison, \"and\", \"or\" or the end; \"not\" stands before a test")
+    case (_, "not"): throw expected("a comparison, \"and\", \"or\" or the end; \"not\" goes before a test")
     default: throw expected("a comparison, \"and\", \"or\" or the end of the filter")
     }
   }

@@ -227,7 +227,7 @@ package enum FigureMoment: String, CaseIterable, Sendable {
     case .packet: "the server of its connection, the minute of its packet"
     case .fate, .firstFate: "the server of its connection, the minute in which the fate was decided"
     case .report: "the server of its connection, the minute of the connection's report"
-    case .end: "the server of its connection, the minute in which that was over"
+    case .end: "the server of its connection, the minute in which that ended"
     case .now: "the minute that ends"
     }
   }
@@ -238,7 +238,7 @@ package enum FigureMoment: String, CaseIterable, Sendable {
     case .packet: "final at once"
     case .fate:
       "final 60 s after the last copy, or with the connection's last report: a late answer moves it until then"
-    case .firstFate: "final at once: a late answer is counted beside it, in `late`"
+    case .firstFate: "final at once: a late answer is counted separately, in `late`"
     case .report:
       "final 6 s after the connection's end, 66 s where answers or copies may still come; before, as of its last report"
     case .end: "counted 6 s after the connection's end, 66 s where answers may still come, or at the end of the run"

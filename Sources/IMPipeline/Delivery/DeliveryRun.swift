@@ -308,7 +308,7 @@ final class DeliveryRun {
       if figures.failed > 0 { words.append("\(figures.failed) failed") }
       if figures.timedOut > 0 { words.append("\(figures.timedOut) timed out") }
       if figures.dropped > 0 { words.append("\(figures.dropped) dropped") }
-      if figures.spooled > 0 { words.append("\(figures.spooled) to the spool") }
+      if figures.spooled > 0 { words.append("\(figures.spooled) spooled") }
       isLost = isLost || figures.failed + figures.timedOut + figures.dropped > 0
       parts.append("\(lane.name): \(words.joined(separator: ", "))")
     }

@@ -55,7 +55,7 @@ func widthFinding() -> Finding? {
   }
   let told = wrong.map { "\($0) takes \($1) instead of \(cells($0))" }
   return .note(
-    "widths", told.joined(separator: ", "), advice: "columns behind such characters may be shifted in this terminal")
+    "widths", told.joined(separator: ", "), advice: "columns after such characters may be shifted in this terminal")
 }
 
 /// Asks a terminal how far the cursor moved.

@@ -13,7 +13,7 @@ package func runExport(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, options: ExportOptions
 ) throws(UsageError) -> ExitStatus {
   guard !options.isEmpty || options.redacts else {
-    throw UsageError(message: "say what to export: with -Y, --lost, --conn, --session, --from or --to")
+    throw UsageError(message: "choose what to export with -Y, --lost, --conn, --session, --from or --to")
   }
   if decode.writesSecrets {
     guard !options.redacts else {

@@ -120,7 +120,7 @@ struct LadderCollector {
     case .gap(let reason):
       let side = issue.direction == .clientToServer ? "client" : "server"
       return "\(count(issue.byteCount, "byte")) of the \(side) missing (\(reason.name))"
-    case .resynchronised: return "\(count(issue.byteCount, "byte")) that are no frame"
+    case .resynchronised: return "\(count(issue.byteCount, "byte")) that are not a frame"
     case .frameCut: return "a frame was cut"
     case .unsupportedVersion: return "a frame of an unsupported version"
     case .proxyHeader, .webSocketFrame, .notInflated, .webSocketMask: return issue.kind.name

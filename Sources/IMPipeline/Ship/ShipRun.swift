@@ -323,7 +323,7 @@ final class ShipRun {
           try denied("this key or user may not write there: \(denial)")
         } else if change.later > 0 {
           again(
-            "the engine has no room for some documents", response.retryAfter,
+            "the engine has no space for some documents", response.retryAfter,
             share: Double(change.later) / Double(max(1, batch.sentCount)))
         }
         if change.later == 0 { count = Self.twice(count) }

@@ -61,11 +61,11 @@ F.status = F.status or ProtoField.uint64(name .. ".status", "Status")
 local E = {
   short = ProtoExpert.new(name .. ".malformed", "The body does not fit its type", expert.group.MALFORMED, expert.severity.WARN),
   list = ProtoExpert.new(name .. ".tlv.bad", "The elements do not fit their list", expert.group.MALFORMED, expert.severity.WARN),
-  deep = ProtoExpert.new(name .. ".tlv.deep", "Lists nest deeper than the protocol has it", expert.group.PROTOCOL, expert.severity.NOTE),
-  twice = ProtoExpert.new(name .. ".tlv.twice", "A tag stands twice in one list", expert.group.PROTOCOL, expert.severity.NOTE),
+  deep = ProtoExpert.new(name .. ".tlv.deep", "Lists nest deeper than the protocol allows", expert.group.PROTOCOL, expert.severity.NOTE),
+  twice = ProtoExpert.new(name .. ".tlv.twice", "A tag occurs twice in one list", expert.group.PROTOCOL, expert.severity.NOTE),
   sum = ProtoExpert.new(name .. ".checksum.bad", "The checksum is wrong", expert.group.CHECKSUM, expert.severity.ERROR),
-  unknown = ProtoExpert.new(name .. ".type.unknown", "A type that the profile does not know", expert.group.UNDECODED, expert.severity.NOTE),
-  skipped = ProtoExpert.new(name .. ".skipped.bytes", "Bytes that are no frame", expert.group.MALFORMED, expert.severity.WARN),
+  unknown = ProtoExpert.new(name .. ".type.unknown", "A type that is not in the profile", expert.group.UNDECODED, expert.severity.NOTE),
+  skipped = ProtoExpert.new(name .. ".skipped.bytes", "Bytes that are not a frame", expert.group.MALFORMED, expert.severity.WARN),
   closed = ProtoExpert.new(name .. ".unread", "The body is encrypted, or not the zlib that its header says", expert.group.UNDECODED, expert.severity.NOTE),
 }
 
