@@ -96,7 +96,8 @@ import Testing
     let begun = ContinuousClock.now
     let run = try Command.run(["query", store.path, Self.endless, "--timeout", "1"])
     let taken = ContinuousClock.now - begun
-    #expect(run.status == 1 && run.errors.contains("the statement was stopped after 1 second; --timeout"), "\(run.errors)")
+    #expect(
+      run.status == 1 && run.errors.contains("the statement was stopped after 1 second; --timeout"), "\(run.errors)")
     #expect(taken >= .seconds(1) && taken < .seconds(20), "\(taken)")
     // Each row is a part of it.
     let rows = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c WHERE x % 1000000 = 0"
