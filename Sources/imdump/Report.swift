@@ -14,7 +14,7 @@ struct Report: Subcommand {
       ],
       discussion: """
         The page is a single self-contained file. It has a verdict, charts of round trips, rates, losses, heartbeats and connections \
-        over time, ladders of the worst connections, and tables. The same captures and options always give the same bytes. With -i, \
+        over time, ladders of the worst connections, and tables. The same captures, options and time zone give the same bytes. With -i, \
         --listen serves the page of the last hour, which refreshes itself; -o writes it when the capture ends.
         """)
   }
