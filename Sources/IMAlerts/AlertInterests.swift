@@ -3,7 +3,7 @@ import IMMetrics
 /// The rules by what they want to hear of, as indices.
 struct AlertInterests {
   /// Rules of fates and of round trips.
-  let settled: [Int]
+  let resolved: [Int]
   /// Rules of messages that are counted when they are sent, and of those that are counted when their fate is decided.
   let messages: [Int], decidedMessages: [Int]
   /// Rules of logins and others that open a session and were refused, and of answers that came late.
@@ -17,13 +17,13 @@ struct AlertInterests {
   /// Rules of packets that the capture dropped.
   let drops: [Int]
   /// Rules of what connections report, with the figures that they count.
-  let reports: [(index: Int, figure: Figure<ReportCounts>)]
+  let reports: [(index: Int, figure: Metric<ReportCounts>)]
   /// Whether a rule has groups of sessions.
   let groupsSessions: Bool
 
   init(_ rules: [AlertRule]) {
     func watching(_ samples: RuleSamples) -> [Int] { rules.indices.filter { rules[$0].metric.samples == samples } }
-    settled = rules.indices.filter {
+    resolved = rules.indices.filter {
       switch rules[$0].metric.samples {
       case .fates, .roundTrips: true
       default: false

@@ -14,7 +14,7 @@ package struct AlertLimits: Equatable, Sendable {
 }
 
 /// What the alerts of a run came to.
-package struct AlertFigures: Equatable, Sendable {
+package struct AlertMetrics: Equatable, Sendable {
   /// Alerts that fired, told or not, and that were resolved.
   package var fired: UInt64 = 0, resolved: UInt64 = 0
   /// Times when an alert would have fired, had the capture not dropped packets.

@@ -23,11 +23,11 @@ package struct AlertMetric: Hashable, CaseIterable, Sendable {
   package static let allCases = Catalogue.rules.indices.map { AlertMetric($0) }
 
   /// The figure.
-  package var info: FigureInfo { Catalogue.rules[place] }
+  package var info: MetricInfo { Catalogue.rules[place] }
   /// The name in rules.
   package var rawValue: String { info.rule?.name ?? "" }
   /// The count of connections' reports that it is; `nil` for others.
-  var reported: Figure<ReportCounts>? {
+  var reported: Metric<ReportCounts>? {
     samples == .reports ? Catalogue.reports.first { $0.info.rule?.name == rawValue } : nil
   }
 

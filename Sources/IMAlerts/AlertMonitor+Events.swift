@@ -59,7 +59,7 @@ extension AlertMonitor {
     case .acknowledgment, .heartbeat, .control, .receipt, .other: break
     }
     guard let place = early.firstIndex(where: { $0.id == note.exchange }) else { return }
-    settle(early.remove(at: place))
+    resolve(early.remove(at: place))
   }
 
   /// Whether a rule counts a message that `chosen` filters took.
@@ -73,7 +73,7 @@ extension AlertMonitor {
   package func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32) { beatChange = change }
 
   /// Counts an exchange whose fate was decided, at the moment at which it was.
-  package func settled(_ exchange: borrowing Exchange) {
+  package func resolved(_ exchange: borrowing Exchange) {
     let id = exchange.id
     let isAhead = selector != nil && selected.isAhead(id)
     guard connections[exchange.connection] != nil, !isAhead else {
@@ -81,7 +81,7 @@ extension AlertMonitor {
       early.append(copy exchange)
       return
     }
-    settle(copy exchange)
+    resolve(copy exchange)
   }
 
   /// A connection is a further one of a session whose last one was over.
@@ -209,7 +209,7 @@ extension AlertMonitor {
   }
 
   /// Counts an exchange at its connection, which is known.
-  func settle(_ exchange: Exchange) {
+  func resolve(_ exchange: Exchange) {
     guard let known = connections[exchange.connection] else { return }
     let role = roles[exchange.plan, exchange.kind]
     let isLate = exchange.flags.contains(.late)
@@ -226,7 +226,7 @@ extension AlertMonitor {
       chosenLate = selector.decided(exchange, choice, status: statuses[exchange.status])
       // A late answer changes nothing of what was chosen when the message was given up.
       chosen = choice.decided ?? chosenLate
-      if choice.decided == nil { selected.settle(exchange.id, chosen) }
+      if choice.decided == nil { selected.resolve(exchange.id, chosen) }
     }
     if exchange.fate == .rejected, !interests.refusals.isEmpty { refused(exchange, chosen, known, at: at) }
     if isLate, role == .message {
@@ -241,7 +241,7 @@ extension AlertMonitor {
       let waited = max(0, Double(at.nanoseconds(since: exchange.firstAt)) / 1e6)
       for index in interests.open where takes(index, chosen) { measure(index, known, origin, waited, at: at) }
     }
-    for index in interests.settled where takes(index, chosen) {
+    for index in interests.resolved where takes(index, chosen) {
       guard case .fates(let part) = watches[index].rule.metric.samples else {
         roundTripped(index, known, exchange, at: at)
         continue

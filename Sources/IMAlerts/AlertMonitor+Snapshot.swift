@@ -187,7 +187,7 @@ extension AlertMonitor {
   /// `finish`; `time` is that of the last packet.
   package func suspend(at time: Timestamp?) {
     if let time { tick(time) }
-    for exchange in early { settle(exchange) }
+    for exchange in early { resolve(exchange) }
     early.removeAll()
   }
 

@@ -15,7 +15,7 @@ extension AlertMonitor {
   package func told(_ exchange: Exchange, of info: ConnectionInfo, at time: Timestamp) {
     tick(time)
     _ = known(info, at: time)
-    settle(exchange)
+    resolve(exchange)
   }
 
   /// A connection came about, or did not.

@@ -16,7 +16,7 @@ package import IMWire
 ///     monitor.finish(at: engine.totals.lastAt)
 package final class AlertMonitor: EngineSink {
   /// What it must be told by an engine.
-  package static let needs: EngineOptions.Needs = [.frames, .settled, .issues, .connections]
+  package static let needs: EngineOptions.Needs = [.frames, .resolved, .issues, .connections]
   /// What it keeps of a connection that a plan decodes, in bytes.
   package static let costPerConnection = 256
   /// One rule at work.
@@ -47,7 +47,7 @@ package final class AlertMonitor: EngineSink {
   }
 
   /// What the alerts came to.
-  package internal(set) var figures = AlertFigures()
+  package internal(set) var figures = AlertMetrics()
 
   // One thread calls a sink, and no call is made within another.
 
@@ -70,7 +70,7 @@ package final class AlertMonitor: EngineSink {
   /// Sessions by the tracker's number, where a rule has groups of them.
   @exclusivity(unchecked) var sessions: [UInt32: AlertGroup] = [:]
   @exclusivity(unchecked) private(set) var roles: RoleTable
-  var servers = ServerBook()
+  var servers = ServerRegistry()
   @exclusivity(unchecked) var connections: [UInt32: MonitoredConnection] = [:]
   @exclusivity(unchecked) var lastConnection: MonitoredConnection?
   /// Connections that are over, oldest first: late answers may still come for a while.
@@ -98,7 +98,7 @@ package final class AlertMonitor: EngineSink {
   var lastKernelDropAt: Timestamp?
   var kernelDropped: UInt64 = 0
   /// The statuses that answers gave.
-  var statuses = StatusBook()
+  var statuses = StatusRegistry()
   var captureCounts: (received: UInt64, dropped: UInt64)?
   /// When this run began to watch, where an earlier one had left its state: nothing is known of the time in between.
   var unwatchedUntil: Timestamp?
@@ -175,7 +175,7 @@ package final class AlertMonitor: EngineSink {
   /// After the engine's `finish`; `time` is that of the last packet.
   package func finish(at time: Timestamp?) {
     if let time { tick(time) }
-    for exchange in early { settle(exchange) }
+    for exchange in early { resolve(exchange) }
     early.removeAll()
     guard clock > .distantPast else { return }
     evaluate(throughStepOf: max(clock, horizon))

@@ -64,7 +64,7 @@ struct SelectedMessages: ~Copyable {
   /// Which filters match each message, by `Exchange.id`.
   private var choices: [UInt32: FilterChoice] = [:]
   /// Those whose fate was decided, oldest first. An answer may still come late.
-  private var settled = RingQueue<UInt32>()
+  private var resolved = RingQueue<UInt32>()
   /// The last message whose first frame was told.
   private var last: UInt32?
 
@@ -78,17 +78,17 @@ struct SelectedMessages: ~Copyable {
   mutating func insert(_ exchange: UInt32, _ choice: FilterChoice, limit: Int) -> Bool {
     if isAhead(exchange) { last = exchange }
     guard choice.filters != 0 else { return true }
-    while choices.count >= limit, let oldest = settled.popFirst() { choices[oldest] = nil }
+    while choices.count >= limit, let oldest = resolved.popFirst() { choices[oldest] = nil }
     guard choices.count < limit else { return false }
     choices[exchange] = choice
     return true
   }
 
   /// The fate of a message was decided, and these filters took it: it is forgotten first.
-  mutating func settle(_ exchange: UInt32, _ filters: UInt64) {
+  mutating func resolve(_ exchange: UInt32, _ filters: UInt64) {
     guard choices[exchange] != nil else { return }
     choices[exchange]?.decided = filters
-    settled.append(exchange)
+    resolved.append(exchange)
   }
 
   /// Which filters match a message.

@@ -11,7 +11,7 @@ extension Browser {
     /// Messages that have come to a list since its end was seen: up to which one they are counted, and how many they are.
     var news: (choice: PageRequest.Choice, last: Int64, count: Int)?
     /// The count that is on its way.
-    var awaited: NewsRequest?
+    var awaited: UpdatesRequest?
     /// Whether problems are being counted.
     var isCountingProblems = false
   }
@@ -58,12 +58,12 @@ extension Browser {
     guard watch.awaited == nil else { return }
     let choice = messages.choice
     let last = watch.news?.choice == choice ? watch.news?.last : nil
-    let request = NewsRequest(choice: choice, after: last)
+    let request = UpdatesRequest(choice: choice, after: last)
     watch.awaited = request
     outbox.append(.news(request))
   }
 
-  mutating func accept(_ news: NewsAnswer) {
+  mutating func accept(_ news: UpdatesAnswer) {
     guard news.request == watch.awaited else { return }
     watch.awaited = nil
     guard news.request.choice == messages.choice else { return }

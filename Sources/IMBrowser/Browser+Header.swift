@@ -169,15 +169,15 @@ extension Browser {
     let messages = periods.map { Double(isOneWay ? $0.oneWay : $0.messages) }
     let lost = periods.reduce(0) { $0 &+ $1.lost }
     let labels = (
-      " \(isOneWay ? "one-way" : "messages") \(TimeStrip.short(messages.max() ?? 0)) ",
-      lost > 0 ? " ! lost \(TimeStrip.short(Double(lost)))" : ""
+      " \(isOneWay ? "one-way" : "messages") \(Timeline.short(messages.max() ?? 0)) ",
+      lost > 0 ? " ! lost \(Timeline.short(Double(lost)))" : ""
     )
     let left = max(cells(labels.0), cells(labels.1) + 1)
     let width = max(1, grid.width - left - 1)
     grid.put(labels.0, row: row, column: 0, style: Style(.faint))
     grid.put(labels.1, row: row + 1, column: 0, style: Style(.alarm))
     grid.put(
-      graph.draw(TimeStrip.stretched(messages, width * graph.columns)), row: row, column: left, style: Style(.name))
+      graph.draw(Timeline.stretched(messages, width * graph.columns)), row: row, column: left, style: Style(.name))
     for (i, period) in periods.enumerated() where period.lost > 0 {
       grid.put("!", row: row, column: left + i * width / periods.count, style: Style(.alarm, .bold))
     }

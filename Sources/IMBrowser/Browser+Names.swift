@@ -3,7 +3,7 @@ import IMStore
 /// Names beside the ids of sessions.
 extension Browser {
   /// The name of a session's id, or else that of its client's address; `nil` where neither has one.
-  static func personName(_ session: StoredSession, _ names: NameBook) -> String? {
+  static func personName(_ session: StoredSession, _ names: NameRegistry) -> String? {
     session.name.flatMap { names.name(of: $0) } ?? names.name(of: host(session.client))
   }
 

@@ -13,7 +13,7 @@ extension Browser {
     }
     // The most important graphs that have at least eight cells each.
     var shown = series
-    func labels(_ shown: [TimeStrip.Series]) -> Int { shown.reduce(0) { $0 + cells($1.name) + cells($1.peak) + 4 } }
+    func labels(_ shown: [Timeline.Series]) -> Int { shown.reduce(0) { $0 + cells($1.name) + cells($1.peak) + 4 } }
     while shown.count > 1, (grid.width - labels(shown)) / shown.count < 8 { shown.removeLast() }
     let count = strip.figures?.periods.count ?? 0
     let room = max(4, (grid.width - labels(shown)) / shown.count)
@@ -23,7 +23,7 @@ extension Browser {
     for one in shown {
       at += 1 + grid.put(one.name, row: row, column: at + 1, style: Style(.faint))
       at += 1 + grid.put(one.peak, row: row, column: at + 1)
-      let values = TimeStrip.columns(one.values, width * graph.columns, isSum: one.isSum)
+      let values = Timeline.columns(one.values, width * graph.columns, isSum: one.isSum)
       grid.put(graph.draw(values), row: row, column: at + 1, style: Style(one.color))
       if let brush = strip.brush {
         let begin = brush.lowerBound * width / count

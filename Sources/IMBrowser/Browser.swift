@@ -79,7 +79,7 @@ package struct Browser: Sendable {
 
   package internal(set) var messages = MessageWindow()
   /// Their rows as cells.
-  package internal(set) var rowBook = RowBook()
+  package internal(set) var rowBook = RowCache()
   /// The session whose messages are listed; `nil` where it is all or those with a problem.
   var session: StoredSession?
   /// The connection whose messages are listed, where they are one's.
@@ -102,7 +102,7 @@ package struct Browser: Sendable {
   /// What is selected, and what is being saved.
   var saving = Saving()
   /// Names beside ids; `nil` where none were asked for.
-  package var names: NameBook?
+  package var names: NameRegistry?
   /// Sessions whose names were asked for.
   var namesWanted = 0
 
@@ -130,12 +130,12 @@ package struct Browser: Sendable {
   var ladderSession: StoredSession?
   var ladderCameFrom = Screen.sessions
 
-  /// Figures over time.
-  package internal(set) var strip = TimeStrip()
+  /// StoredMetrics over time.
+  package internal(set) var strip = Timeline()
   /// How they are drawn.
   package var graph = GraphStyle.ascii
-  var stripSignal = CombinedSignal(StripRequest(), quiet: .milliseconds(30), patience: .milliseconds(250))
-  var stripAwaited: StripRequest?
+  var stripSignal = CombinedSignal(TimelineRequest(), quiet: .milliseconds(30), patience: .milliseconds(250))
+  var stripAwaited: TimelineRequest?
   /// The time to which all lists are limited; `nil` for all times.
   package internal(set) var times: Range<Timestamp>?
   /// On which screen that was chosen.

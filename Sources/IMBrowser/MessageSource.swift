@@ -90,18 +90,18 @@ package final class PageFinder {
   }
 
   /// How many messages have come; `nil` when `isStale` says that nobody wants to know any more.
-  package func news(_ request: NewsRequest, isStale: () -> Bool = { false }) throws(StoreError) -> NewsAnswer? {
+  package func news(_ request: UpdatesRequest, isStale: () -> Bool = { false }) throws(StoreError) -> UpdatesAnswer? {
     guard var last = request.after else {
       // Where a filter lets nothing through, everything is looked at once.
       guard let found = try find(.max, request.choice, 1, isForward: false, isStale) else { return nil }
-      return NewsAnswer(request: request, count: 0, last: found.messages.last?.id ?? 0)
+      return UpdatesAnswer(request: request, count: 0, last: found.messages.last?.id ?? 0)
     }
     var count = 0
     while true {
       guard let found = try find(last, request.choice, Self.scanCount, isForward: true, isStale) else { return nil }
       count += found.messages.count
       last = found.messages.last?.id ?? last
-      if found.isEnd { return NewsAnswer(request: request, count: count, last: last) }
+      if found.isEnd { return UpdatesAnswer(request: request, count: count, last: last) }
     }
   }
 

@@ -45,7 +45,7 @@ package struct PageRequest: Equatable, Sendable {
 }
 
 /// How many messages have come to a list, which is wanted.
-package struct NewsRequest: Equatable, Sendable {
+package struct UpdatesRequest: Equatable, Sendable {
   /// Which messages are listed.
   package var choice: PageRequest.Choice
   /// The message behind which they are counted; `nil` to learn the last one first.
@@ -53,16 +53,16 @@ package struct NewsRequest: Equatable, Sendable {
 }
 
 /// Messages that have come to a list.
-package struct NewsAnswer: Equatable, Sendable {
+package struct UpdatesAnswer: Equatable, Sendable {
   /// What was wanted.
-  package var request: NewsRequest
+  package var request: UpdatesRequest
   /// How many there are.
   package var count: Int
   /// The last of them.
   package var last: Int64
 
   /// An answer of its parts.
-  package init(request: NewsRequest, count: Int, last: Int64) {
+  package init(request: UpdatesRequest, count: Int, last: Int64) {
     self.request = request
     self.count = count
     self.last = last

@@ -21,7 +21,7 @@ package enum BrowserRequest: Equatable, Sendable {
   /// The next message with a problem.
   case problem(ProblemRequest)
   /// How many messages have come to a list.
-  case news(NewsRequest)
+  case news(UpdatesRequest)
   /// A file of messages.
   case save(SaveRequest)
   /// Names of ids.
@@ -32,8 +32,8 @@ package enum BrowserRequest: Equatable, Sendable {
   case frame(FrameRequest)
   /// A part of a ladder.
   case ladder(LadderRequest)
-  /// Figures over time.
-  case strip(StripRequest)
+  /// StoredMetrics over time.
+  case strip(TimelineRequest)
   /// The first message from a time on.
   case moment(MomentRequest)
 }
@@ -59,7 +59,7 @@ package enum BrowserAnswer: Sendable {
   /// The message that was looked for; `nil` where there is none.
   case problem(ProblemRequest, Int64?)
   /// How many messages have come to a list.
-  case news(NewsAnswer)
+  case news(UpdatesAnswer)
   /// What has become of a file of messages.
   case saved(SaveRequest, SaveOutcome)
   /// Names of ids, by these; those that are missing have none, unless it is not the last answer.
@@ -70,8 +70,8 @@ package enum BrowserAnswer: Sendable {
   case frame(FrameRequest, FrameDissection)
   /// A part of a ladder.
   case ladder(LadderAnswer)
-  /// Figures over time; `nil` where there are none.
-  case strip(StripRequest, StoredPeriods?)
+  /// StoredMetrics over time; `nil` where there are none.
+  case strip(TimelineRequest, StoredPeriods?)
   /// The message that was looked for; `nil` where there is none.
   case moment(MomentRequest, Int64?)
   /// Reading failed.

@@ -11,7 +11,7 @@ package enum CaptureBytes {
   package static func read(
     _ path: String, at offset: UInt64, count: Int, isStopped: () -> Bool = { false }
   ) throws(CaptureError) -> [UInt8] {
-    var input = try CaptureInput.open(path: path, stop: StopSwitch())
+    var input = try CaptureInput.open(path: path, stop: ShutdownSignal())
     return try input.isPacked
       ? unpacked(&input, offset, count, isStopped) : plain(path, offset, count)
   }

@@ -23,7 +23,7 @@ package final class CaptureFile: PacketSource {
   private var input: CaptureInput
   /// The name for messages.
   let path: String
-  private let stopSwitch: StopSwitch
+  private let stopSwitch: ShutdownSignal
   /// Owns the programs that the walkers run.
   private let filter: PacketFilter?
 
@@ -52,7 +52,7 @@ package final class CaptureFile: PacketSource {
   /// bytes ends the reading with an error. A pipe is waited for. Throws `.notFound`, `.noPermission`, `.notACapture`, `.emptyFile`, `.unsupported`,
   /// `.truncated` (inside the header), `.badFilter`; for a pcapng file a bad filter is noticed at the first packet.
   package init(
-    path: String, filter: String? = nil, stop: StopSwitch = StopSwitch(), steps: ReadingSteps = ReadingSteps(),
+    path: String, filter: String? = nil, stop: ShutdownSignal = ShutdownSignal(), steps: ReadingSteps = ReadingSteps(),
     opener: CaptureOpener = .system, file: Int = 0, mostBytes: Int = .max, secrets: SecretsHandler? = nil
   ) throws(CaptureError) {
     input = try CaptureInput.open(path: path, stop: stop, step: steps.bytes, opener: opener)

@@ -14,7 +14,7 @@ struct CaptureInput: ~Copyable {
 
   /// Opens `path` (`-` is standard input) and looks whether it is packed. A read asks for `step` bytes at most.
   static func open(
-    path: String, stop: StopSwitch, step: Int = FileInput.step, opener: CaptureOpener = .system
+    path: String, stop: ShutdownSignal, step: Int = FileInput.step, opener: CaptureOpener = .system
   ) throws(CaptureError) -> CaptureInput {
     var input = CaptureInput(try FileInput(path: path, stop: stop, step: step, opener: opener), step: step)
     try input.detectPacking()

@@ -203,7 +203,7 @@ package func waitForReader(of descriptor: Int32) -> Bool {
   while idle < 5 {
     var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     if poll(&request, 1, 100) > 0 { return true }
-    idle = StopSwitch.ofProcess.isStopped ? idle + 1 : 0
+    idle = ShutdownSignal.ofProcess.isStopped ? idle + 1 : 0
   }
   return false
 }

@@ -16,14 +16,14 @@ struct FileInput: ~Copyable {
   /// Which file it is, so that no other one is read on.
   private let device: dev_t, inode: ino_t
   private var isOpenedForReads = false
-  private let stop: StopSwitch
+  private let stop: ShutdownSignal
   private let step: Int
   /// Bytes read so far.
   private(set) var position: UInt64 = 0
 
   /// Opens `path` by `opener`, `-` for standard input. A read asks for `step` bytes at most.
   init(
-    path: String, stop: StopSwitch, step: Int = Self.step, opener: CaptureOpener = .system
+    path: String, stop: ShutdownSignal, step: Int = Self.step, opener: CaptureOpener = .system
   ) throws(CaptureError) {
     let descriptor = path == "-" ? STDIN_FILENO : opener.open(path)
     guard descriptor >= 0 else { throw .system(path, "open", -descriptor) }

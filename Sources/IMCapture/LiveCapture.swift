@@ -27,7 +27,7 @@ package final class LiveCapture: PacketSource {
   private let device: String
   private let handle: LiveHandle
   private let batch: UnsafeMutablePointer<LiveBatch>
-  private let stopSwitch: StopSwitch
+  private let stopSwitch: ShutdownSignal
   private let waitsForInterface: Bool
   private let isPromiscuous: Bool
   /// Whether the interface is gone and another is waited for.
@@ -46,7 +46,7 @@ package final class LiveCapture: PacketSource {
   ///
   /// The right to open packet sockets (`cap_net_raw`) is enough. Throws `.noPermission`, `.noDevice`, `.badFilter`,
   /// `.captureFailed`.
-  package init(device: String, options: LiveOptions = LiveOptions(), stop: StopSwitch = StopSwitch())
+  package init(device: String, options: LiveOptions = LiveOptions(), stop: ShutdownSignal = ShutdownSignal())
     throws(CaptureError)
   {
     handle = try LiveHandle.open(device, options)

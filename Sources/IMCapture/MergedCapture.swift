@@ -39,7 +39,7 @@ package final class MergedCapture: PacketSource {
 
   private let order: MergeOrder
   private let filter: String?
-  private let stopSwitch: StopSwitch
+  private let stopSwitch: ShutdownSignal
   private let steps: ReadingSteps
   private let opener: CaptureOpener
   private let secrets: SecretsHandler?
@@ -64,7 +64,7 @@ package final class MergedCapture: PacketSource {
   /// See `CaptureFile.init` for the parameters. It does not throw: `failures` says what could not be opened, and `isEmpty` whether
   /// anything could.
   package init(
-    paths: [String], order: MergeOrder = .time, filter: String? = nil, stop: StopSwitch = StopSwitch(),
+    paths: [String], order: MergeOrder = .time, filter: String? = nil, stop: ShutdownSignal = ShutdownSignal(),
     steps: ReadingSteps = ReadingSteps(), opener: CaptureOpener = .system,
     secrets: SecretsHandler? = nil
   ) {

@@ -12,7 +12,8 @@ package enum OutputFile {
   /// With `keeps` nothing is emptied.
   package static func open(_ path: String, mode: UInt32 = 0o640, keeps: Bool = false) throws(CaptureError) -> Int32 {
     var refusal = imdump_output_refusal()
-    let descriptor = imdump_open_output(path, mode, keeps ? 1 : 0, { StopSwitch.ofProcess.isStopped ? 1 : 0 }, &refusal)
+    let descriptor = imdump_open_output(
+      path, mode, keeps ? 1 : 0, { ShutdownSignal.ofProcess.isStopped ? 1 : 0 }, &refusal)
     guard descriptor < 0 else { return descriptor }
     switch Int(refusal.reason) {
     case IMDUMP_OUTPUT_LINK:

@@ -17,7 +17,7 @@ package final class ComparisonDocuments {
   /// Appends a line for each of `figures` that one of the captures has: those of `server`, or of all servers together. `failed`
   /// are conditions that hold, each with the name of its figure.
   package func write(
-    _ figures: [ComparedFigure], server: EndpointKey?, failed: [(name: String, text: String)], to lines: inout JSONLines
+    _ figures: [ComparedMetric], server: EndpointKey?, failed: [(name: String, text: String)], to lines: inout JSONLines
   ) {
     for figure in figures where figure.old != nil || figure.new != nil {
       _ = writer.comparison(
@@ -29,7 +29,7 @@ package final class ComparisonDocuments {
 extension ECSWriter {
   /// The document of one figure of two captures, at one server or at all of them.
   fileprivate func comparison(
-    _ figure: ComparedFigure, server key: EndpointKey?, failed: [String], _ span: (start: Timestamp, end: Timestamp),
+    _ figure: ComparedMetric, server key: EndpointKey?, failed: [String], _ span: (start: Timestamp, end: Timestamp),
     _ lines: inout JSONLines
   ) -> Bool {
     let profile = key.flatMap { self.profile($0.plan) }

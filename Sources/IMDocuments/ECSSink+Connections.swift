@@ -57,7 +57,7 @@ extension ECSSink {
   }
 
   /// Whether a connection that lives gets a document of the last 60 s. The next one counts what came since the last that was written.
-  private func isWorthADocument(_ record: ConnectionBook.Record, _ news: ReportHistory.News) -> Bool {
+  private func isWorthADocument(_ record: ConnectionRegistry.Record, _ news: ReportHistory.News) -> Bool {
     switch options.connectionIntervals {
     case .all: return true
     case .off: return false
@@ -82,7 +82,7 @@ extension ECSSink {
     take(issue, record)
   }
 
-  private func take(_ issue: Issue, _ record: ConnectionBook.Record) {
+  private func take(_ issue: Issue, _ record: ConnectionRegistry.Record) {
     if issue.details == .gap(.captureLoss), let endpoint = record.pointee.endpoint {
       periods.at(endpoint).pointee.missed()
     }
@@ -95,7 +95,7 @@ extension ECSSink {
   }
 
   /// Writes the documents of what was found before any frame, and of what the limit kept back.
-  private func tellEarly(_ record: ConnectionBook.Record, _ isTold: (IssueKind) -> Bool) {
+  private func tellEarly(_ record: ConnectionRegistry.Record, _ isTold: (IssueKind) -> Bool) {
     for issue in record.pointee.early where isTold(issue.kind) { tell(issue, record) }
     record.pointee.early = []
     drainWeird(record)
@@ -114,43 +114,43 @@ extension ECSSink {
   private static let maximumEarly = 64
 
   /// Writes the document of an exchange that was not answered, or too late, unless there were enough of them.
-  func tellTrouble(_ exchange: Exchange, _ role: FrameRole, _ record: ConnectionBook.Record) {
+  func tellTrouble(_ exchange: Exchange, _ role: FrameRole, _ record: ConnectionRegistry.Record) {
     guard let issue = Issue(trouble: exchange, role) else { return }
     tell(issue, record)
   }
 
-  private func tell(_ issue: Issue, _ record: ConnectionBook.Record) {
+  private func tell(_ issue: Issue, _ record: ConnectionRegistry.Record) {
     guard let admission = record.pointee.weird.admit(issue, limit: options.weirdLimit) else { return }
     write(issue, admission, record)
   }
 
-  private func write(_ issue: Issue, _ admission: WeirdLimiter.Admission, _ record: ConnectionBook.Record) {
+  private func write(_ issue: Issue, _ admission: WeirdLimiter.Admission, _ record: ConnectionRegistry.Record) {
     if log(.weird, { $0.weird(issue, admission, record, decidedAt: $1) }) { return }
     write(.weird) { writer, lines in writer.weird(issue, admission, record, &lines) }
   }
 
-  func releaseOrphans(_ record: ConnectionBook.Record, before time: Timestamp) {
+  func releaseOrphans(_ record: ConnectionRegistry.Record, before time: Timestamp) {
     guard !record.pointee.orphans.isEmpty else { return }
     let kept = record.pointee.orphans.firstIndex { $0.timestamp >= time }
     releaseOrphans(record, kept ?? record.pointee.orphans.count)
   }
 
   /// Tells the first `count` answers that wait for their messages.
-  private func releaseOrphans(_ record: ConnectionBook.Record, _ count: Int) {
+  private func releaseOrphans(_ record: ConnectionRegistry.Record, _ count: Int) {
     guard count > 0 else { return }
     for i in 0..<count { tell(record.pointee.orphans[i], record) }
     forgetOrphans(0..<count, record)
   }
 
   /// Takes answers out of those that wait for their messages.
-  func forgetOrphans(_ range: Range<Int>, _ record: ConnectionBook.Record) {
+  func forgetOrphans(_ range: Range<Int>, _ record: ConnectionRegistry.Record) {
     record.pointee.orphans.removeSubrange(range)
     orphanCount -= range.count
     if record.pointee.orphans.isEmpty { orphaned.remove(record.pointee.info.serial) }
   }
 
   /// Gives a connection its endpoint with its first frame, which proves that it was opened.
-  func attach(_ record: ConnectionBook.Record) {
+  func attach(_ record: ConnectionRegistry.Record) {
     guard let endpoint = servers.index(of: record.pointee.info) else { return }
     record.pointee.endpoint = endpoint
     periods.at(endpoint).pointee.began(record.pointee.info, isOpen: !record.pointee.isFinal)
@@ -160,7 +160,7 @@ extension ECSSink {
   }
 
   /// What the limit kept back is told with the last issue of each name.
-  private func drainWeird(_ record: ConnectionBook.Record) {
+  private func drainWeird(_ record: ConnectionRegistry.Record) {
     var rest: [(Issue, WeirdLimiter.Admission)] = []
     record.pointee.weird.drain { rest.append(($0, $1)) }
     for (issue, admission) in rest { write(issue, admission, record) }

@@ -52,17 +52,17 @@ extension ECSSink {
   }
 
   /// Counts an exchange whose fate was decided, and writes its document.
-  package func settled(_ exchange: borrowing Exchange) {
+  package func resolved(_ exchange: borrowing Exchange) {
     tick(max(exchange.lastAt, exchange.ackedAt))
     // What is needed of it lies far apart, and has not been touched for long: all is asked for at once.
     facts.prefetch(exchange.id)
     connections.prefetch(serial: exchange.connection)
-    guard let entry = exchanges.settle(exchange.id), let record = connections.record(serial: entry.owner) else {
+    guard let entry = exchanges.resolve(exchange.id), let record = connections.record(serial: entry.owner) else {
       if early.count >= Self.maximumEarly { early.removeFirst() }
       early.append(copy exchange)
       return
     }
-    settle(copy exchange, entry, record)
+    resolve(copy exchange, entry, record)
   }
 
   /// Takes note of a status.
@@ -92,29 +92,29 @@ extension ECSSink {
   // MARK: Parts
 
   private func begin(
-    _ exchange: UInt32, _ frame: borrowing Frame, _ record: ConnectionBook.Record, _ tlvs: Span<TLVRef>,
+    _ exchange: UInt32, _ frame: borrowing Frame, _ record: ConnectionRegistry.Record, _ tlvs: Span<TLVRef>,
     _ fields: LoggedFields.Text?
   ) {
     let isLogged = isInLog(record)
     exchanges.add(exchange, owner: record.pointee.info.serial, isLogged: isLogged)
     if isLogged { facts.keep(exchange, frame, tlvs, fields) }
     guard !early.isEmpty, let place = early.firstIndex(where: { $0.id == exchange }) else { return }
-    let settled = early.remove(at: place)
-    if let entry = exchanges.settle(exchange) { settle(settled, entry, record) }
+    let resolved = early.remove(at: place)
+    if let entry = exchanges.resolve(exchange) { resolve(resolved, entry, record) }
   }
 
-  private func settle(_ exchange: Exchange, _ entry: ExchangeBook.Entry, _ record: ConnectionBook.Record) {
+  private func resolve(_ exchange: Exchange, _ entry: ExchangeRegistry.Entry, _ record: ConnectionRegistry.Record) {
     record.pointee.texts?.prefetch()
     let role = roles[exchange.plan, exchange.kind]
-    let settlement = Settlement(exchange, endpoint: .max)
+    let resolution = Resolution(exchange, endpoint: .max)
     // Heartbeats and control frames count where they were not simply answered.
-    let isQuiet = settlement.isPlain || exchange.fate == .unacknowledged || exchange.fate == .pending
+    let isQuiet = resolution.isPlain || exchange.fate == .unacknowledged || exchange.fate == .pending
     if role == .message || !isQuiet { record.pointee.isActive = true }
     var roundTrip: Nanoseconds?
     if case .heartbeat = role {} else { roundTrip = exchange.roundTrip }
     if let roundTrip { record.pointee.roundTrips.record(roundTrip, exchange.direction) }
     if let endpoint = record.pointee.endpoint {
-      periods.settled(settlement, id: exchange.id, role: role, endpoint: endpoint, roundTrip: roundTrip)
+      periods.resolved(resolution, id: exchange.id, role: role, endpoint: endpoint, roundTrip: roundTrip)
     }
     if let otlp {
       if let roundTrip, let endpoint = record.pointee.endpoint {
@@ -122,7 +122,7 @@ extension ECSSink {
       }
       trace(exchange, entry, record, otlp)
     }
-    if !settlement.isPlain { tellTrouble(exchange, role, record) }
+    if !resolution.isPlain { tellTrouble(exchange, role, record) }
     if entry.isLogged {
       let kept = facts.take(exchange.id)
       defer { if mayLogFields[Int(exchange.plan)], let kept { facts.forgetFields(kept) } }
@@ -145,7 +145,7 @@ extension ECSSink {
 
   /// Writes the span of an exchange, if it is one of those that were chosen.
   private func trace(
-    _ exchange: Exchange, _ entry: ExchangeBook.Entry, _ record: ConnectionBook.Record, _ otlp: OTLPWriter
+    _ exchange: Exchange, _ entry: ExchangeRegistry.Entry, _ record: ConnectionRegistry.Record, _ otlp: OTLPWriter
   ) {
     guard otlp.options.signals.contains(.traces), !exchange.flags.contains(.late), exchange.fate != .unacknowledged
     else {
@@ -163,7 +163,7 @@ extension ECSSink {
   }
 
   /// Whether the log takes a message, now that its fate is known. One that a sample leaves out is counted.
-  private func isWorthADocument(_ exchange: Exchange, _ record: ConnectionBook.Record) -> Bool {
+  private func isWorthADocument(_ exchange: Exchange, _ record: ConnectionRegistry.Record) -> Bool {
     let log = options.messageLog
     guard log.takesByOutcome, !log.takes(exchange), !log.takesSession(SessionSample.hash(record)) else { return true }
     if log.sampledPart != nil { output.sampledOut += 1 }
@@ -171,12 +171,12 @@ extension ECSSink {
   }
 
   /// Whether messages of the connection's session may belong to the log.
-  private func isInLog(_ record: ConnectionBook.Record) -> Bool {
+  private func isInLog(_ record: ConnectionRegistry.Record) -> Bool {
     options.messageLog.takesByOutcome || options.messageLog.takesSession(SessionSample.hash(record))
   }
 
   @inline(never)
-  private func learnSession(_ frame: borrowing Frame, _ record: ConnectionBook.Record, _ bytes: RawSpan) {
+  private func learnSession(_ frame: borrowing Frame, _ record: ConnectionRegistry.Record, _ bytes: RawSpan) {
     if frame.keepAlive > 0 { record.pointee.keepAlive = frame.keepAlive }
     let start = frame.start + frame.identityOffset
     let count = min(frame.identityCount, JSONLines.maximumText)

@@ -21,14 +21,14 @@ package import IMWire
 /// The first line is always the document of the capture's start.
 package final class ECSSink: EngineSink {
   /// What it must be told by an engine.
-  package static let needs: EngineOptions.Needs = [.frames, .settled, .issues, .connections, .progress]
+  package static let needs: EngineOptions.Needs = [.frames, .resolved, .issues, .connections, .progress]
 
   /// What it keeps of a connection that a plan decodes, in bytes.
   package static let costPerConnection = 1_536
 
   /// What the capture has counted so far; whoever owns the capture brings it up to date when the packets
   /// of a minute have been processed, so that documents do not depend on how packets come.
-  package var figures = CaptureFigures()
+  package var figures = CaptureMetrics()
   /// Says whether a message whose fate was decided gets a document, where not all of the log do.
   package var chooses: ((Exchange) -> Bool)?
   /// Documents written.
@@ -49,13 +49,13 @@ package final class ECSSink: EngineSink {
   /// Whether each plan's clients have names that are not to be shown.
   @exclusivity(unchecked) private(set) var hidesIdentity: [Bool]
   @exclusivity(unchecked) var output = ECSWriter.OutputCounts()
-  @exclusivity(unchecked) var connections = ConnectionBook()
-  @exclusivity(unchecked) var exchanges = ExchangeBook()
+  @exclusivity(unchecked) var connections = ConnectionRegistry()
+  @exclusivity(unchecked) var exchanges = ExchangeRegistry()
   @exclusivity(unchecked) var facts = MessageFactsStore()
-  var servers: ServerBook
-  @exclusivity(unchecked) var periods: PeriodBook
+  var servers: ServerRegistry
+  @exclusivity(unchecked) var periods: PeriodTable
   /// The statuses that answers gave.
-  @exclusivity(unchecked) var statuses = StatusBook()
+  @exclusivity(unchecked) var statuses = StatusRegistry()
   @exclusivity(unchecked) var clock = PeriodClock()
   @exclusivity(unchecked) private(set) var roles: RoleTable
   /// Exchanges that were settled before the frame of their first copy was told: it comes next.
@@ -76,12 +76,12 @@ package final class ECSSink: EngineSink {
   package var minuteEnded: (_ start: Timestamp, _ now: Timestamp) -> Void = { _, _ in }
   /// Documents of what happened to the interface.
   private var incidents: UInt64 = 0
-  private var captureReport: (at: Timestamp, figures: CaptureFigures)?
+  private var captureReport: (at: Timestamp, figures: CaptureMetrics)?
   /// What of named fields is logged, by profile, once a message of it has come; `nil` where nothing is.
   @exclusivity(unchecked) private var logged: [LoggedFields?]
   /// Whether messages of a profile may have named fields to log: of those that have not come yet, that is not known.
   @exclusivity(unchecked) var mayLogFields: [Bool]
-  @exclusivity(unchecked) private var book = FieldBook()
+  @exclusivity(unchecked) private var book = FieldReaderCache()
   private let loggedBudget = LoggedFields.Budget()
   let buffers: LineBuffers
 
@@ -102,8 +102,8 @@ package final class ECSSink: EngineSink {
     let writer = ECSWriter(context: context, options: options, plans: plans)
     self.writer = writer
     otlp = options.otlp.map { OTLPWriter(writer, $0, handOn: flushOTLP) }
-    servers = ServerBook(maximumCount: options.maximumEndpoints)
-    periods = PeriodBook()
+    servers = ServerRegistry(maximumCount: options.maximumEndpoints)
+    periods = PeriodTable()
     roles = RoleTable(plans: plans)
     buffers = LineBuffers(separate: options.separatesDatasets, flushSize: options.flushSize, flush: flush)
   }
@@ -148,7 +148,7 @@ package final class ECSSink: EngineSink {
     guard let begunAt else { return nil }
     var lines = JSONLines()
     _ = writer.capture(
-      .start, from: begunAt, to: begunAt, CaptureFigures(), since: nil, ECSWriter.OutputCounts(), file: file, &lines)
+      .start, from: begunAt, to: begunAt, CaptureMetrics(), since: nil, ECSWriter.OutputCounts(), file: file, &lines)
     return lines.writer.text
   }
 
@@ -231,8 +231,8 @@ package final class ECSSink: EngineSink {
       }
       return otlp.write(&points)
     }
-    let dropped = CaptureFigures.growth(figures.dropped, captureReport?.figures.dropped) ?? 0
-    let interface = CaptureFigures.growth(figures.interfaceDropped, captureReport?.figures.interfaceDropped) ?? 0
+    let dropped = CaptureMetrics.growth(figures.dropped, captureReport?.figures.dropped) ?? 0
+    let interface = CaptureMetrics.growth(figures.interfaceDropped, captureReport?.figures.interfaceDropped) ?? 0
     let loss = ECSWriter.CaptureLoss(
       ratio: figures.lossRatio(since: captureReport?.figures), isLossy: dropped + interface > 0)
     periods.close { index, metrics in

@@ -44,8 +44,8 @@ extension ECSWriter {
   /// The document of the capture: what came in, what was lost and why, cumulative and since `previous`. `file` is the name of
   /// the file that it begins, which then stands in front.
   func capture(
-    _ moment: CaptureMoment, from start: Timestamp, to end: Timestamp, _ figures: CaptureFigures,
-    since previous: CaptureFigures?, _ output: OutputCounts, file: String? = nil, _ lines: inout JSONLines
+    _ moment: CaptureMoment, from start: Timestamp, to end: Timestamp, _ figures: CaptureMetrics,
+    since previous: CaptureMetrics?, _ output: OutputCounts, file: String? = nil, _ lines: inout JSONLines
   ) -> Bool {
     if file == nil {
       begin(.capture, at: end, &lines)
@@ -81,7 +81,7 @@ extension ECSWriter {
 
   /// `imdump`.
   private func own(
-    _ figures: CaptureFigures, since previous: CaptureFigures?, _ output: OutputCounts, _ file: String?,
+    _ figures: CaptureMetrics, since previous: CaptureMetrics?, _ output: OutputCounts, _ file: String?,
     _ lines: inout JSONLines
   ) {
     lines.open("imdump")
@@ -92,7 +92,7 @@ extension ECSWriter {
     }
     lines.members(imdumpMembers)
     lines.open("capture")
-    FigureTrees.write(
+    MetricTrees.write(
       CaptureSnapshot(figures, since: previous, written: output.written, sampledOut: output.sampledOut), &lines)
     lines.text("filter", figures.filter)
     lines.number("snaplen", figures.snaplen)
@@ -101,7 +101,7 @@ extension ECSWriter {
     lines.close()
   }
 
-  private func sentence(_ moment: CaptureMoment, _ figures: CaptureFigures) -> String {
+  private func sentence(_ moment: CaptureMoment, _ figures: CaptureMetrics) -> String {
     let place = context.interface ?? context.mode.rawValue
     if case .incident(let incident, _) = moment { return "\(place): \(incident.sentence)" }
     guard let received = figures.received ?? figures.processed else {

@@ -9,7 +9,7 @@ extension ECSWriter {
   /// The document of a connection: at its end, or a cumulative one while it lives, with what came since the last one in
   /// `delta`.
   func connection(
-    _ report: ConnectionReport, _ record: ConnectionBook.Record, _ told: ReportCounts,
+    _ report: ConnectionReport, _ record: ConnectionRegistry.Record, _ told: ReportCounts,
     since last: ConnectionSnapshot.Totals, plan: UInt8, _ lines: inout JSONLines
   ) -> Bool {
     let info = report.info
@@ -84,7 +84,7 @@ extension ECSWriter {
   }
 
   private func own(
-    _ report: ConnectionReport, _ record: ConnectionBook.Record, _ told: ReportCounts,
+    _ report: ConnectionReport, _ record: ConnectionRegistry.Record, _ told: ReportCounts,
     _ last: ConnectionSnapshot.Totals, _ profile: Profile?, _ lines: inout JSONLines
   ) {
     lines.open("conn")
@@ -98,7 +98,7 @@ extension ECSWriter {
     carriers(report, &lines)
     ownTLS(report, &lines)
     webSocket(report.carrier?.webSocket, &lines)
-    FigureTrees.write(snapshot(report, record, told, last, profile), &lines) { member, lines in
+    MetricTrees.write(snapshot(report, record, told, last, profile), &lines) { member, lines in
       if member == "heartbeat" { handshake(report, profile, &lines) }
     }
     lines.close()
@@ -106,7 +106,7 @@ extension ECSWriter {
 
   /// The figures of a connection's report.
   func snapshot(
-    _ report: ConnectionReport, _ record: ConnectionBook.Record, _ told: ReportCounts,
+    _ report: ConnectionReport, _ record: ConnectionRegistry.Record, _ told: ReportCounts,
     _ last: ConnectionSnapshot.Totals, _ profile: Profile?
   ) -> ConnectionSnapshot {
     ConnectionSnapshot(
@@ -193,7 +193,7 @@ extension ECSWriter {
   }
 
   /// What its WebSocket frames were; nothing without any.
-  private func webSocket(_ figures: WebSocketFigures?, _ lines: inout JSONLines) {
+  private func webSocket(_ figures: WebSocketMetrics?, _ lines: inout JSONLines) {
     guard let figures else { return }
     lines.open("websocket")
     let ways: [StaticString] = ["client_to_server", "server_to_client"]
@@ -236,7 +236,8 @@ extension ECSWriter {
 
   /// The document's `message`.
   func sentence(
-    _ report: ConnectionReport, _ record: ConnectionBook.Record, _ profile: Profile?, _ end: Timestamp, hasEnded: Bool,
+    _ report: ConnectionReport, _ record: ConnectionRegistry.Record, _ profile: Profile?, _ end: Timestamp,
+    hasEnded: Bool,
     _ lines: inout JSONLines
   ) {
     lines.key("message")

@@ -22,7 +22,7 @@ extension ECSWriter {
   }
 
   private func ratio(
-    _ figure: Figure<MessageTally>?, _ words: StaticString, _ messages: MessageTally, _ lines: inout JSONLines
+    _ figure: Metric<MessageTally>?, _ words: StaticString, _ messages: MessageTally, _ lines: inout JSONLines
   ) {
     guard let ratio = figure?.value(messages)?.ratio else { return }
     lines.writer.literal(words)

@@ -18,7 +18,7 @@ extension ECSWriter {
   /// and `late`. A lean one leaves out what repeats other fields and what describes the wire.
   func message(
     _ exchange: Exchange, _ status: StatusCode?, _ facts: UnsafePointer<MessageFacts>?,
-    _ record: ConnectionBook.Record, keepsTexts: Bool, _ lines: inout JSONLines
+    _ record: ConnectionRegistry.Record, keepsTexts: Bool, _ lines: inout JSONLines
   ) -> Bool {
     let form = form(exchange.plan)
     let isLate = exchange.flags.rawValue & Exchange.Flags.late.rawValue != 0
@@ -264,7 +264,7 @@ extension ECSWriter {
   }
 
   /// The network that a client comes from, where there is a table of them that knows it.
-  func network(of record: ConnectionBook.Record) -> Networks.Network? {
+  func network(of record: ConnectionRegistry.Record) -> Networks.Network? {
     guard let networks = options.networks else { return nil }
     let index = record.pointee.network ?? networks.index(of: record.pointee.info.client.address)
     record.pointee.network = index
@@ -297,7 +297,7 @@ extension ECSWriter {
 
   /// What is known of a client beside its address: its name, when it named itself, and the network that it comes from,
   /// whose name is left out where `hasPlace` is false.
-  func user(_ record: ConnectionBook.Record, hasPlace: Bool = true, _ lines: inout JSONLines) {
+  func user(_ record: ConnectionRegistry.Record, hasPlace: Bool = true, _ lines: inout JSONLines) {
     network(network(of: record), hasPlace: hasPlace, &lines)
     guard let name = record.pointee.userName else { return }
     lines.open("user")

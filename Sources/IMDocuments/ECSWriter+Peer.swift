@@ -22,7 +22,7 @@ extension ECSWriter {
     lines.open("summary")
     lines.number("period_s", UInt64(PeriodClock.length / 1_000_000_000))
     lines.flag("partial", period.isPartial)
-    FigureTrees.write(IntervalSnapshot(metrics, hasChecksums: false), &lines, isWanted: { $0 != "tcp" })
+    MetricTrees.write(IntervalSnapshot(metrics, hasChecksums: false), &lines, isWanted: { $0 != "tcp" })
     lines.close()
     counters(role, now, since: before, &lines)
     lines.close()

@@ -31,7 +31,7 @@ extension ECSWriter {
     lines.number("period_s", UInt64(PeriodClock.length / 1_000_000_000))
     lines.flag("partial", period.isPartial)
     let minute = IntervalSnapshot(metrics, hasChecksums: profile?.checksumName != nil)
-    FigureTrees.write(minute, &lines)
+    MetricTrees.write(minute, &lines)
     lines.flag("lossy", loss.isLossy || metrics.captureGaps > 0)
     lines.decimal("capture_loss_ratio", loss.ratio)
     lines.close()

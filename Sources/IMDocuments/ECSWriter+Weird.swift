@@ -5,7 +5,7 @@ import IMWire
 extension ECSWriter {
   /// The document of an issue that `WeirdLimiter` lets through.
   func weird(
-    _ issue: Issue, _ admission: WeirdLimiter.Admission, _ record: ConnectionBook.Record, _ lines: inout JSONLines
+    _ issue: Issue, _ admission: WeirdLimiter.Admission, _ record: ConnectionRegistry.Record, _ lines: inout JSONLines
   ) -> Bool {
     let info = record.pointee.info
     let profile = profile(info.plan)

@@ -235,7 +235,7 @@ final class ECSWriter {
   }
 
   /// The members of `network` of a connection that do not change.
-  func network(_ record: ConnectionBook.Record, _ profile: Profile?, _ lines: inout JSONLines) {
+  func network(_ record: ConnectionRegistry.Record, _ profile: Profile?, _ lines: inout JSONLines) {
     if record.pointee.info.peer.address.isIPv6 {
       lines.literal("\"transport\":\"tcp\",\"type\":\"ipv6\"")
     } else {

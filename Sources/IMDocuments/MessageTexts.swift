@@ -64,13 +64,13 @@ extension UncheckedWriter {
 extension ECSWriter {
   /// The texts of the messages of `record`. They are kept with the record while `keeps`; else they last until the next ones.
   @inline(__always)
-  func texts(_ record: ConnectionBook.Record, keeps: Bool) -> MessageTexts {
+  func texts(_ record: ConnectionRegistry.Record, keeps: Bool) -> MessageTexts {
     if let known = record.pointee.texts { return known }
     return makeTexts(record, keeps: keeps)
   }
 
   @inline(never)
-  private func makeTexts(_ record: ConnectionBook.Record, keeps: Bool) -> MessageTexts {
+  private func makeTexts(_ record: ConnectionRegistry.Record, keeps: Bool) -> MessageTexts {
     let info = record.pointee.info
     var ends = InlineArray<11, UInt32>(repeating: 0)
     func end(_ part: MessageTexts.Part) { ends[part.rawValue] = UInt32(truncatingIfNeeded: scratch.writer.count) }

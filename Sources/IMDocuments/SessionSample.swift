@@ -5,7 +5,7 @@ import IMWire
 /// The hash that decides whether a session is in the sample: the same for every sensor and every run.
 enum SessionSample {
   /// The hash of a connection's session; of its two ends, when the session has no name.
-  static func hash(_ record: ConnectionBook.Record) -> UInt64 {
+  static func hash(_ record: ConnectionRegistry.Record) -> UInt64 {
     switch record.pointee.session {
     case .number(let number): mix(number &+ 1)
     case .name(let name): mix(fnv1a(name.utf8))

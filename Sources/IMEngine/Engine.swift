@@ -13,7 +13,7 @@ package import IMWire
 /// | `Streams` | Streams | the same | frames: chosen plan, cut, opened; the next one behind a gap |
 /// | `Tracker` | Tracking | a frame | exchanges, sessions, and figures of connections |
 ///
-/// Beside it stand the rooms that all may use: `Bytes`, `Decoding` (plans and what reads by them), `Figures`, `Flows` (the
+/// Beside it stand the rooms that all may use: `Bytes`, `Decoding` (plans and what reads by them), `StoredMetrics`, `Flows` (the
 /// record of a connection), and `Report` (what the sink is told).
 ///
 /// Synchronous and without side effects but for the sink's calls. The same packets give the same calls, however they are
@@ -165,7 +165,7 @@ package struct Engine: ~Copyable {
   }
 }
 
-// MARK: - Figures
+// MARK: - StoredMetrics
 
 extension Engine {
   private var tracker: Tracker {
@@ -212,7 +212,7 @@ extension Engine {
   /// Connections that are others translated, the first ones; `Ledger.translatedConnections` counts all.
   package var translated: [TranslatedConnection] { connections.twins.found }
 
-  /// The servers, by the index that `ConnectionFigures.endpoint` has.
+  /// The servers, by the index that `ConnectionMetrics.endpoint` has.
   package func endpoints() -> [EndpointKey] { connections.streams.servers.keys }
 
   /// What TLS connections said of themselves, by serial number; the first 64 that were read.

@@ -11,7 +11,7 @@ package struct EndpointMetrics: Sendable {
   /// Everything else that asks for an answer, heartbeats excepted: control frames, receipts.
   package private(set) var control = MessageTally()
   /// Refused exchanges of every role, by type and status.
-  package private(set) var refusals = RefusalCounts()
+  package private(set) var refusals = RejectionCounts()
   /// Signs of life.
   package private(set) var heartbeats = HeartbeatCounts()
   /// Round trips by Karn's rule, of everything but heartbeats, by direction of what was answered, client to server first.
@@ -42,7 +42,7 @@ package struct EndpointMetrics: Sendable {
 
   /// Counts a batch of settlements in `endpoints`, which have the places that the engine gives servers; `roles` tells what
   /// their types are for.
-  package static func count(_ batch: Span<Settlement>, _ roles: RoleTable, in endpoints: inout [EndpointMetrics]) {
+  package static func count(_ batch: Span<Resolution>, _ roles: RoleTable, in endpoints: inout [EndpointMetrics]) {
     guard batch.count > 0 else { return }
     var last: UInt32 = 0
     for i in batch.indices { last = max(last, batch[i].endpoint) }
@@ -55,10 +55,10 @@ package struct EndpointMetrics: Sendable {
           let role = roles[place.pointee.plan, place.pointee.kind]
           let endpoint = Int(place.pointee.endpoint)
           // Nearly all are messages that were simply answered.
-          if case .message = role, let (direction, roundTrip) = Settlement.plain(place) {
+          if case .message = role, let (direction, roundTrip) = Resolution.plain(place) {
             endpoints[endpoint].acked(direction, roundTrip)
           } else {
-            endpoints[endpoint].settled(place.pointee, role: role)
+            endpoints[endpoint].resolved(place.pointee, role: role)
           }
         }
       }
@@ -93,17 +93,17 @@ package struct EndpointMetrics: Sendable {
   package var isEmpty: Bool { messages.isEmpty && control.isEmpty && heartbeats.isEmpty }
 
   /// Counts a settlement.
-  package mutating func settled(_ settlement: Settlement, role: FrameRole) {
-    if !settlement.isPlain, settlement.fate == .rejected { refusals.add(settlement) }
+  package mutating func resolved(_ resolution: Resolution, role: FrameRole) {
+    if !resolution.isPlain, resolution.fate == .rejected { refusals.add(resolution) }
     switch role {
     case .heartbeat:
-      heartbeats.settled(settlement)
+      heartbeats.resolved(resolution)
       return
-    case .message: messages.settled(settlement)
-    case .acknowledgment, .control, .receipt, .other: control.settled(settlement)
+    case .message: messages.resolved(resolution)
+    case .acknowledgment, .control, .receipt, .other: control.resolved(resolution)
     }
-    if let roundTrip = settlement.roundTrip {
-      roundTripsByDirection[Int(settlement.direction.rawValue)].record(roundTrip)
+    if let roundTrip = resolution.roundTrip {
+      roundTripsByDirection[Int(resolution.direction.rawValue)].record(roundTrip)
     }
   }
 
@@ -180,7 +180,7 @@ package struct EndpointMetrics: Sendable {
     silences(report, figures)
   }
 
-  private mutating func silences(_ report: borrowing ConnectionReport, _ figures: ConnectionFigures) {
+  private mutating func silences(_ report: borrowing ConnectionReport, _ figures: ConnectionMetrics) {
     guard figures.lastFrameAt != .distantPast else { return }
     let survived = figures.longestSilence.microseconds
     if survived > 0 { longestSilenceSurvived = max(longestSilenceSurvived ?? 0, survived) }

@@ -22,16 +22,16 @@ package struct EndpointSeries: Sendable {
   package init() {}
 
   /// Counts a settlement of a type that has this role, and that the protocol's own handshake may be made of.
-  package mutating func settled(_ settlement: Settlement, role: FrameRole, isHandshake: Bool) {
-    figures.settled(settlement, role: role)
-    if isHandshake, settlement.fate == .rejected { handshakesRefused &+= 1 }
+  package mutating func resolved(_ resolution: Resolution, role: FrameRole, isHandshake: Bool) {
+    figures.resolved(resolution, role: role)
+    if isHandshake, resolution.fate == .rejected { handshakesRefused &+= 1 }
     switch role {
-    case .heartbeat: heartbeats.settled(settlement)
-    case .message: messages.settled(settlement)
-    case .acknowledgment, .control, .receipt, .other: control.settled(settlement)
+    case .heartbeat: heartbeats.resolved(resolution)
+    case .message: messages.resolved(resolution)
+    case .acknowledgment, .control, .receipt, .other: control.resolved(resolution)
     }
-    if role != .heartbeat, let roundTrip = settlement.roundTrip {
-      roundTrips[Int(settlement.direction.rawValue)].record(roundTrip)
+    if role != .heartbeat, let roundTrip = resolution.roundTrip {
+      roundTrips[Int(resolution.direction.rawValue)].record(roundTrip)
     }
   }
 

@@ -29,14 +29,14 @@ package struct FateSeries: Equatable, Sendable {
   /// Of these, those that were answered late.
   package func late(_ direction: Direction, _ cause: Cause) -> UInt64 { lateCauses[Self.place(direction, cause)] }
   /// Counts a decision.
-  package mutating func settled(_ settlement: Settlement) {
-    let place = Self.place(settlement.direction, settlement.fate)
-    if settlement.flags.contains(.late) {
+  package mutating func resolved(_ resolution: Resolution) {
+    let place = Self.place(resolution.direction, resolution.fate)
+    if resolution.flags.contains(.late) {
       corrections[place] &+= 1
-      if let cause = settlement.outcome.causeBefore { lateCauses[Self.place(settlement.direction, cause)] &+= 1 }
+      if let cause = resolution.outcome.causeBefore { lateCauses[Self.place(resolution.direction, cause)] &+= 1 }
     } else {
       decisions[place] &+= 1
-      if let cause = settlement.outcome.cause { causes[Self.place(settlement.direction, cause)] &+= 1 }
+      if let cause = resolution.outcome.cause { causes[Self.place(resolution.direction, cause)] &+= 1 }
     }
   }
 

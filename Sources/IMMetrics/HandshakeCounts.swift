@@ -31,7 +31,7 @@ package struct HandshakeCounts: Equatable, Sendable {
   }
 
   /// Counts a connection's.
-  package mutating func add(_ outcome: HandshakeOutcome, _ figures: ConnectionFigures) {
+  package mutating func add(_ outcome: HandshakeOutcome, _ figures: ConnectionMetrics) {
     switch outcome {
     case .answered: answered += 1
     case .acknowledged: acknowledged += 1

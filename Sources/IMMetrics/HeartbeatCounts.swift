@@ -57,18 +57,18 @@ package struct HeartbeatCounts: Sendable {
   }
 
   /// Counts a settlement.
-  package mutating func settled(_ settlement: Settlement, elsewhere: Bool = false) {
-    switch settlement.fate {
+  package mutating func resolved(_ resolution: Resolution, elsewhere: Bool = false) {
+    switch resolution.fate {
     case .acked, .ackedAfterRetry, .rejected:
       answered += 1
-      if settlement.flags.contains(.late), !elsewhere {
-        if settlement.outcome.before == .unknown {
+      if resolution.flags.contains(.late), !elsewhere {
+        if resolution.outcome.before == .unknown {
           unknown -= unknown > 0 ? 1 : 0
-        } else if settlement.outcome.before != .pending {
+        } else if resolution.outcome.before != .pending {
           missed -= missed > 0 ? 1 : 0
         }
       }
-      if let roundTrip = settlement.roundTrip { roundTrips.record(roundTrip) }
+      if let roundTrip = resolution.roundTrip { roundTrips.record(roundTrip) }
     case .unanswered, .damaged: missed += 1
     case .unknown: unknown += 1
     case .unacknowledged: unacknowledged += 1
@@ -113,8 +113,8 @@ package struct HeartbeatCounts: Sendable {
     missed += counts.missed
   }
 
-  /// Adds what one connection counted of its cadence; its answers are counted by `settled`.
-  package mutating func addCadence(_ figures: HeartbeatFigures) {
+  /// Adds what one connection counted of its cadence; its answers are counted by `resolved`.
+  package mutating func addCadence(_ figures: HeartbeatMetrics) {
     sent += UInt64(figures.sent)
     absent += UInt64(figures.absent)
     intervals += UInt64(figures.intervals)

@@ -23,7 +23,7 @@ package struct ListedConnection: Sendable {
   /// Packets, their bytes on the wire, and stream bytes; client to server first.
   package let packets: InlineArray<2, UInt32>, wireBytes: InlineArray<2, UInt64>, streamBytes: InlineArray<2, UInt64>
   /// What its segments were, the client's first.
-  package let segments: InlineArray<2, SegmentFigures>
+  package let segments: InlineArray<2, SegmentMetrics>
   /// Gaps, and the bytes in them, both directions together.
   package let gapCount: UInt32, gapBytes: UInt64
   /// Whether frames of it were decoded.

@@ -31,22 +31,22 @@ package struct MessageTally: Sendable {
   }
 
   /// Counts a settlement.
-  package mutating func settled(_ settlement: Settlement) {
-    if settlement.isPlain { return acked(settlement.direction) }
-    let way = Int(settlement.direction.rawValue)
-    if settlement.fate == .unacknowledged {
+  package mutating func resolved(_ resolution: Resolution) {
+    if resolution.isPlain { return acked(resolution.direction) }
+    let way = Int(resolution.direction.rawValue)
+    if resolution.fate == .unacknowledged {
       oneWay[way] &+= 1
       return
     }
-    if settlement.flags.contains(.late) {
+    if resolution.flags.contains(.late) {
       ways[way].late &+= 1
-      let before = settlement.outcome.before
+      let before = resolution.outcome.before
       guard ways[way][before] > 0 else { return }
-      ways[way].count(before, settlement.outcome.causeBefore, -1)
+      ways[way].count(before, resolution.outcome.causeBefore, -1)
     } else {
       ways[way].units &+= 1
     }
-    ways[way].count(settlement.outcome)
+    ways[way].count(resolution.outcome)
   }
 
   /// Counts an exchange that was answered after one copy and in time.

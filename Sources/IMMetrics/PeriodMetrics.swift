@@ -32,33 +32,33 @@ package struct PeriodMetrics: Sendable {
   package init() {}
 
   /// Counts an exchange whose fate was decided; `elsewhere` when an earlier period has counted it.
-  package mutating func settled(_ exchange: borrowing Exchange, role: FrameRole, elsewhere: Bool) {
-    settled(
-      Settlement(copy exchange, endpoint: .max), role: role, elsewhere: elsewhere, roundTrip: exchange.roundTrip)
+  package mutating func resolved(_ exchange: borrowing Exchange, role: FrameRole, elsewhere: Bool) {
+    resolved(
+      Resolution(copy exchange, endpoint: .max), role: role, elsewhere: elsewhere, roundTrip: exchange.roundTrip)
   }
 
   /// Counts a settlement; `elsewhere` when an earlier period has counted it. `roundTrip` is its own.
-  package mutating func settled(
-    _ settlement: Settlement, role: FrameRole, elsewhere: Bool, roundTrip: Nanoseconds?
+  package mutating func resolved(
+    _ resolution: Resolution, role: FrameRole, elsewhere: Bool, roundTrip: Nanoseconds?
   ) {
     switch role {
     case .heartbeat:
-      heartbeats.settled(settlement, elsewhere: elsewhere)
+      heartbeats.resolved(resolution, elsewhere: elsewhere)
       return
     case .message:
       if elsewhere {
-        messages.settledElsewhere(settlement.direction)
+        messages.settledElsewhere(resolution.direction)
       } else {
-        messages.settled(settlement)
+        messages.resolved(resolution)
       }
     case .acknowledgment, .control, .receipt, .other:
       if elsewhere {
-        control.settledElsewhere(settlement.direction)
+        control.settledElsewhere(resolution.direction)
       } else {
-        control.settled(settlement)
+        control.resolved(resolution)
       }
     }
-    if let roundTrip { roundTrips.record(roundTrip, settlement.direction) }
+    if let roundTrip { roundTrips.record(roundTrip, resolution.direction) }
   }
 
   // MARK: A capture

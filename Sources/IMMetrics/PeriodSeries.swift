@@ -75,13 +75,13 @@ package struct PeriodSeries: Sendable {
   }
 
   /// Counts an exchange whose fate was decided, or decided anew.
-  package mutating func settled(_ exchange: borrowing Exchange) {
+  package mutating func resolved(_ exchange: borrowing Exchange) {
     let role = roles[exchange.plan, exchange.kind]
-    let (time, settlement) = (exchange.firstAt, Settlement(copy exchange, endpoint: .max))
+    let (time, resolution) = (exchange.firstAt, Resolution(copy exchange, endpoint: .max))
     let roundTrip = exchange.roundTrip
     guard period(of: time) >= begin else { return }
     change(time) { row in
-      row.metrics.settled(settlement, role: role, elsewhere: false, roundTrip: roundTrip)
+      row.metrics.resolved(resolution, role: role, elsewhere: false, roundTrip: roundTrip)
     }
   }
 

@@ -4,7 +4,7 @@ import IMWire
 /// Two captures side by side: `imdump diff`.
 package struct ComparisonWriter {
   /// One table: of all servers together, or of one that both captures have.
-  package typealias Group = (name: String?, figures: [ComparedFigure])
+  package typealias Group = (name: String?, figures: [ComparedMetric])
 
   /// A writer.
   package init() {}
@@ -31,7 +31,7 @@ package struct ComparisonWriter {
   }
 
   /// A figure's two values and its change, as text.
-  package func cells(_ figure: ComparedFigure) -> (old: String, new: String, change: String) {
+  package func cells(_ figure: ComparedMetric) -> (old: String, new: String, change: String) {
     (Self.text(figure.old, figure.unit), Self.text(figure.new, figure.unit), Self.change(figure))
   }
 
@@ -56,7 +56,7 @@ package struct ComparisonWriter {
 
   /// A line for each of `conditions` that holds of `figures`, with the figure of which it does:
   /// `--fail-on rtt_p99>+10% holds: rtt_p99[c2s] 61.000 ms, was 40.000 ms (+52.5 %)`.
-  package static func failures(_ conditions: [FailCondition], in figures: [ComparedFigure]) -> [String] {
+  package static func failures(_ conditions: [FailCondition], in figures: [ComparedMetric]) -> [String] {
     conditions.flatMap { condition in
       condition.failures(in: figures).map { figure in
         let value = condition.isOfChange ? sentence(figure) : "\(figure.name) is \(text(figure.new, figure.unit))"
@@ -66,14 +66,14 @@ package struct ComparisonWriter {
   }
 
   /// A line for each of `conditions` of which `figures` do not tell whether it holds.
-  package static func unknown(_ conditions: [FailCondition], in figures: [ComparedFigure]) -> [String] {
+  package static func unknown(_ conditions: [FailCondition], in figures: [ComparedMetric]) -> [String] {
     conditions.filter { $0.isUnknown(in: figures) }.map {
       "--fail-on \($0.text) cannot be evaluated: \($0.name) is not known"
     }
   }
 
   /// `rtt_p99[c2s] 61.000 ms, was 40.000 ms (+52.5 %), significant (p < 0.001)`.
-  package static func sentence(_ figure: ComparedFigure) -> String {
+  package static func sentence(_ figure: ComparedMetric) -> String {
     let change = change(figure)
     return "\(figure.name) \(text(figure.new, figure.unit)), was \(text(figure.old, figure.unit))"
       + (change.isEmpty ? "" : " (\(change))") + (figure.differs == true ? ", significant (p < 0.001)" : "")
@@ -81,7 +81,7 @@ package struct ComparisonWriter {
 
   // MARK: Parts
 
-  private func figures(_ figures: [ComparedFigure], _ lines: inout JSONLines) {
+  private func figures(_ figures: [ComparedMetric], _ lines: inout JSONLines) {
     lines.openList("figures")
     for figure in figures where figure.old != nil || figure.new != nil {
       lines.openItem()
@@ -97,14 +97,14 @@ package struct ComparisonWriter {
   }
 
   private func number(
-    _ key: StaticString, _ value: Double?, _ unit: ComparedFigure.Unit, _ lines: inout JSONLines
+    _ key: StaticString, _ value: Double?, _ unit: ComparedMetric.Unit, _ lines: inout JSONLines
   ) {
     guard let value else { return }
     guard unit == .count else { return lines.decimal(key, value) }
     lines.signed(key, Int64(value))
   }
 
-  private static func text(_ value: Double?, _ unit: ComparedFigure.Unit) -> String {
+  private static func text(_ value: Double?, _ unit: ComparedMetric.Unit) -> String {
     guard let value else { return "-" }
     switch unit {
     case .ratio: return percent(value)
@@ -117,7 +117,7 @@ package struct ComparisonWriter {
   }
 
   /// `-0.71 pp`, `+12.5 %`.
-  private static func change(_ figure: ComparedFigure) -> String {
+  private static func change(_ figure: ComparedMetric) -> String {
     guard let change = figure.change else { return "" }
     let sign = change < 0 ? "-" : "+"
     if change == 0 { return "" }

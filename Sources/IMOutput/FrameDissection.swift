@@ -43,7 +43,7 @@ package struct FrameDissection: Equatable, Sendable {
   /// connection, where these tell what it means.
   package init(
     _ frame: Frame, _ info: ConnectionInfo, _ direction: Direction, _ plan: ProtocolPlan, bytes all: RawSpan,
-    body: RawSpan, tlvs: Span<TLVRef>, book: inout FieldBook
+    body: RawSpan, tlvs: Span<TLVRef>, book: inout FieldReaderCache
   ) {
     let header = plan.headerBytes(frame, in: all)
     _ = book.fields(frame, info, direction, plan, bytes: all, body: body)

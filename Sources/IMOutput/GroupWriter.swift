@@ -11,7 +11,7 @@ package struct GroupWriter {
   private let time: TimeStyle
   private let zone: LocalZone
   private let width: Int?
-  private let columns = FigureColumns(.sessions, Catalogue.sessions)
+  private let columns = MetricColumns(.sessions, Catalogue.sessions)
 
   /// A writer for groups of messages of `plans`: at most `limit`. A table shows `time`, by the clock of `zone`; there, `sinceLast` is the time since the
   /// session's first; `width` is that of the terminal, if it goes to one.
@@ -114,7 +114,7 @@ package struct GroupWriter {
           lines.endpoint("server", group.connection.server)
         }
       }
-      FigureTrees.session.write(group, &lines, isWanted: { !isOthers || $0 != "connections" })
+      MetricTrees.session.write(group, &lines, isWanted: { !isOthers || $0 != "connections" })
       lines.instant("time", group.firstAt)
       lines.signed("first_us", group.firstAt.microseconds)
       lines.signed("last_us", group.lastAt.microseconds)

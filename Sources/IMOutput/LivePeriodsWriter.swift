@@ -4,7 +4,7 @@ import IMWire
 
 /// The last minute of a live run beside the whole run, and the clients with the most problems: the head of `imdump stats -i`.
 package struct LivePeriodsWriter {
-  private let columns: FigureColumns<PeriodSnapshot>
+  private let columns: MetricColumns<PeriodSnapshot>
   private let hasChecksums: Bool
   private static let minute = "last minute", whole = "since start"
 
@@ -12,7 +12,7 @@ package struct LivePeriodsWriter {
   package init(hasChecksums: Bool) {
     self.hasChecksums = hasChecksums
     // Metrics that are known when connections end are in the tables.
-    columns = FigureColumns(.periods, Catalogue.periods) { $0.moment != .end }
+    columns = MetricColumns(.periods, Catalogue.periods) { $0.moment != .end }
   }
 
   /// A line for each metric, in two blocks side by side if a terminal of `width` columns has room for them. The percentiles of the whole
@@ -42,7 +42,7 @@ package struct LivePeriodsWriter {
 
   /// The cells of the table of round trips by the titles that periods have for them: `p50 c2s`.
   private static func roundTrips(_ total: EndpointMetrics) -> [String: String] {
-    let columns = FigureColumns(.roundTrips, Catalogue.servers)
+    let columns = MetricColumns(.roundTrips, Catalogue.servers)
     var cells: [String: String] = [:]
     for (way, name) in ["c2s", "s2c"].enumerated() {
       for (title, cell) in zip(columns.titles, columns.cells(ServerSnapshot(total), way: way)) {

@@ -30,15 +30,15 @@ package final class PairSink<First: EngineSink>: EngineSink {
   }
 
   /// Tells both.
-  package func settled(_ exchange: borrowing Exchange) {
-    first.settled(exchange)
-    other.settled(exchange)
+  package func resolved(_ exchange: borrowing Exchange) {
+    first.resolved(exchange)
+    other.resolved(exchange)
   }
 
   /// Tells both.
-  package func settled(_ batch: Span<Settlement>) {
-    first.settled(batch)
-    other.settled(batch)
+  package func resolved(_ batch: Span<Resolution>) {
+    first.resolved(batch)
+    other.resolved(batch)
   }
 
   /// Tells both.

@@ -19,7 +19,7 @@ package struct PeriodWriter {
   private var lines = 0
   private var lastEnd: Int64?
   /// Columns of text. Those of connections, which are known when these have ended, are no part of lines that are live.
-  private let columns: FigureColumns<PeriodSnapshot>
+  private let columns: MetricColumns<PeriodSnapshot>
   /// The table of a run that is over.
   private var table: TextTable
 
@@ -30,7 +30,7 @@ package struct PeriodWriter {
     self.hasChecksums = hasChecksums
     self.bounds = bounds
     times = TimeText(.timeOfDay, zone)
-    columns = FigureColumns(.periods, Catalogue.periods) { !isLive || $0.moment != .end }
+    columns = MetricColumns(.periods, Catalogue.periods) { !isLive || $0.moment != .end }
     table = TextTable(["from"] + columns.titles)
   }
 
@@ -98,7 +98,7 @@ package struct PeriodWriter {
     } else {
       lines.flag("others", true)
     }
-    FigureTrees.period.write(
+    MetricTrees.period.write(
       PeriodSnapshot(row, hasChecksums: hasChecksums), &lines, isWanted: { !isLive || $0 != "connections" })
   }
 }

@@ -145,16 +145,16 @@ final class Alerts: RunFeature {
 
   func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? { other.map { PairSink(monitor, $0) } ?? monitor }
 
-  func confine(_ rights: inout Rights) {
+  func confine(_ rights: inout Privileges) {
     if file != nil { rights.hearsHangup = true }
     if let state {
       rights.folders.append(state.folder)
-      rights.places.append(Rights.Place(folder: state.folder, pattern: state.pattern))
+      rights.places.append(Privileges.Place(folder: state.folder, pattern: state.pattern))
     }
     guard let evidence else { return }
     if let user = rights.user { evidence.give(to: user) }
     rights.folders.append(evidence.folder)
-    rights.places.append(Rights.Place(folder: evidence.folder, pattern: "*.pcap"))
+    rights.places.append(Privileges.Place(folder: evidence.folder, pattern: "*.pcap"))
   }
 
   func confined() throws(CaptureError) {

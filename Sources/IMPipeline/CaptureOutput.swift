@@ -29,7 +29,7 @@ final class CaptureOutput {
   /// The file that is to be written, before its header can be.
   private var prepared: Int32?
   /// What opens further files, where this process may not.
-  private(set) var opener: FileOpener?
+  private(set) var opener: FileBroker?
   private var name = ""
   /// The number of the file within its period.
   private var number = 0
@@ -113,13 +113,13 @@ final class CaptureOutput {
   }
 
   /// Gives the open file to the user that the run becomes, where further ones will be that user's too.
-  func give(to user: Confinement.User) {
+  func give(to user: Sandbox.User) {
     guard rotation.isOn, let writer else { return }
     _ = fchown(writer.descriptor, user.uid, user.gid)
   }
 
   /// Has further files opened by `opener`, where the user that the run becomes may not make them.
-  func use(_ opener: FileOpener) {
+  func use(_ opener: FileBroker) {
     guard let folder else { return }
     let isUsed = opener.begin(
       folder: folder, formats: [names.template], isTimed: names.isTimed, digits: names.digits, count: names.count)

@@ -13,7 +13,7 @@ package func runCheck(
   var choices = RunChoices(alerts: options, documents: nil, metrics: MetricsOptions())
   choices.sensor = documents.sensor
   let output = Output.standard()
-  let desk = AlertDesk()
+  let desk = AlertDispatcher()
   let context = documentContext(input, decode, documents, options)
   guard
     let alerts = try Alerts(

@@ -20,7 +20,7 @@ func printFrames(
   _ run: Run, _ output: Output, format: OutputFormat, style: TextStyle, filter: String? = nil,
   choices: RunChoices = RunChoices()
 ) throws(UsageError) -> ExitStatus {
-  let desk = AlertDesk()
+  let desk = AlertDispatcher()
   let companions = try run.companions(choices, output, desk: desk)
   // A capture file on standard output leaves no room there for lines.
   let isFree = run.input.writePath != "-"
@@ -122,7 +122,7 @@ func printStats(_ run: Run, _ output: Output, isJSON: Bool) -> ExitStatus {
   if isJSON {
     StatsJSONWriter().write(figures, to: &out)
   } else {
-    // Figures may be read without what is said beside them.
+    // StoredMetrics may be read without what is said beside them.
     if let interruption = figures.run.summary.capture.interruption { out.text("\(interruption.text)\n\n") }
     StatsTextWriter(width: output.terminalWidth).write(figures, to: &out)
   }
@@ -141,12 +141,12 @@ private func printChosenStats(
     let endpoint = record.connection.endpoint
     guard endpoint != .max else { return }
     EndpointMetrics.reserve(endpoint, in: &metrics)
-    let (settlement, role) = (Settlement(exchange, endpoint: endpoint), roles[exchange.plan, exchange.kind])
+    let (resolution, role) = (Resolution(exchange, endpoint: endpoint), roles[exchange.plan, exchange.kind])
     // Live, it was told when it was decided first, too.
-    if settlement.flags.contains(.late), !run.isLive {
-      metrics[Int(endpoint)].settled(settlement.beforeLate, role: role)
+    if resolution.flags.contains(.late), !run.isLive {
+      metrics[Int(endpoint)].resolved(resolution.beforeLate, role: role)
     }
-    metrics[Int(endpoint)].settled(settlement, role: role)
+    metrics[Int(endpoint)].resolved(resolution, role: role)
   }
   let errors = run.lead(driver, isOver: { output.error != nil })
   sink.end()

@@ -24,15 +24,15 @@ package func runDiff(
   let (before, old, earlier) = measure(first, output)
   let (after, new, later) = measure(second, output)
   let status = max(earlier, later)
-  // Figures of a capture that cannot be read would be those of nothing.
+  // StoredMetrics of a capture that cannot be read would be those of nothing.
   if status == .noInput || status == .noPermission || status == .interrupted { return status }
 
-  let all = ComparedFigure.all(before.total, after.total, (old.all, new.all))
-  func figures(_ one: (Int, EndpointMetrics), _ other: (Int, EndpointMetrics)) -> [ComparedFigure] {
+  let all = ComparedMetric.all(before.total, after.total, (old.all, new.all))
+  func figures(_ one: (Int, EndpointMetrics), _ other: (Int, EndpointMetrics)) -> [ComparedMetric] {
     let groups = old.server(one.0).flatMap { old in new.server(other.0).map { (old, $0) } }
-    return ComparedFigure.all(one.1, other.1, groups)
+    return ComparedMetric.all(one.1, other.1, groups)
   }
-  var servers: [(key: EndpointKey, figures: [ComparedFigure])] = []
+  var servers: [(key: EndpointKey, figures: [ComparedMetric])] = []
   let common = before.endpoints.indices.compactMap { i in
     let endpoint = before.endpoints[i]
     return after.endpoints.firstIndex { $0.key.endpoint == endpoint.key.endpoint && $0.key.plan == endpoint.key.plan }
@@ -72,7 +72,7 @@ package func runDiff(
 /// At most so many servers have tables of their own.
 private let maximumServers = 50
 
-extension RunFigures {
+extension RunMetrics {
   /// The times of the first and of the last packet; `nil` where there is none.
   fileprivate var span: (start: Timestamp, end: Timestamp)? {
     let ledger = run.summary.ledger
@@ -81,7 +81,7 @@ extension RunFigures {
 }
 
 /// What a capture and its connections came to, and how reading it ended.
-private func measure(_ run: Run, _ output: Output) -> (RunFigures, ComparedConnections, ExitStatus) {
+private func measure(_ run: Run, _ output: Output) -> (RunMetrics, ComparedConnections, ExitStatus) {
   let sink = StatsSink(plans: run.plans, comparesConnections: true)
   let driver = run.driver(run.statsEngine(sink))
   let errors = run.lead(driver)

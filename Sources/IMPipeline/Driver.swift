@@ -27,9 +27,9 @@ final class Driver {
   /// What accompanies the run.
   let companions: [any RunFeature]
   private let input: InputOptions
-  private let stopping: Stopping
+  private let stopping: SignalHandlers
   private let secrets: KeyLogs?
-  private var confinement: Confinement?
+  private var confinement: Sandbox?
   private(set) var source: (any PacketSource)?
   private(set) var finishedStatistics: [CaptureStatistics] = []
   /// The first link type and the interfaces' names, for documents.
@@ -49,7 +49,7 @@ final class Driver {
   private(set) var notes: [String] = []
 
   init(
-    engine: consuming Engine, input: InputOptions, stopping: Stopping, confinement: Confinement?,
+    engine: consuming Engine, input: InputOptions, stopping: SignalHandlers, confinement: Sandbox?,
     companions: [any RunFeature] = [], secrets: KeyLogs? = nil
   ) {
     self.secrets = secrets
@@ -219,7 +219,7 @@ final class Driver {
   private func confine() throws(CaptureError) {
     guard let confinement else { return }
     self.confinement = nil
-    var rights = Rights(user: confinement.owner)
+    var rights = Privileges(user: confinement.owner)
     for companion in companions { companion.confine(&rights) }
     if rights.hearsHangup { stopping.hangupReopens() }
     InputFile.expect(input.files)

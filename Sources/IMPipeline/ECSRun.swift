@@ -57,7 +57,7 @@ final class Documents: RunFeature {
   /// Says which messages the filter takes, where there is one.
   private let chooser: DocumentChooser?
   /// What makes further files, where this process may not.
-  private let opener: FileOpener?
+  private let opener: FileBroker?
   /// What ships the files.
   private let shipper: Shipper?
   private let run: Run
@@ -152,7 +152,7 @@ final class Documents: RunFeature {
 
   func beforePackets(_ run: Run, _ companions: [any RunFeature]) { chooser?.learn(run, companions) }
 
-  func confine(_ rights: inout Rights) {
+  func confine(_ rights: inout Privileges) {
     guard let folder else { return }
     if let user = rights.user { folder.give(to: user) }
     rights.hearsHangup = true
@@ -218,7 +218,7 @@ final class Documents: RunFeature {
 
   private var losses: LogFolder.Losses { queue?.losses ?? folder?.losses ?? LogFolder.Losses() }
 
-  private func figures(_ driver: Driver) -> CaptureFigures {
+  private func figures(_ driver: Driver) -> CaptureMetrics {
     var figures = captureFigures(driver, run.input, begun: begun)
     figures.interruption = run.interruption(driver)
     guard folder != nil else { return figures }
@@ -297,11 +297,11 @@ func documentContext(
 
 /// What the capture has counted, for its documents. What depends on the machine's state is left out offline, so that the
 /// same file gives the same bytes.
-private func captureFigures(_ driver: Driver, _ input: InputOptions, begun: Double?) -> CaptureFigures {
+private func captureFigures(_ driver: Driver, _ input: InputOptions, begun: Double?) -> CaptureMetrics {
   let statistics = driver.statistics
   let totals = driver.engine.totals
   let reassembly = driver.engine.reassembly
-  var figures = CaptureFigures()
+  var figures = CaptureMetrics()
   figures.received = input.interface == nil ? nil : statistics.received
   figures.dropped = statistics.droppedByKernel
   figures.interfaceDropped = statistics.droppedByInterface

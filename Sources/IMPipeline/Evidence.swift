@@ -122,7 +122,7 @@ final class Evidence {
   deinit { close(folder) }
 
   /// Gives a folder that was made here to the user that the run becomes, whose files will stand in it.
-  func give(to user: Confinement.User) {
+  func give(to user: Sandbox.User) {
     if isMade { user.own(folder: folder) }
   }
 

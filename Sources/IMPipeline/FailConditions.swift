@@ -4,7 +4,7 @@ import IMOutput
 /// Says which of `conditions` hold of `figures`, and which cannot be judged. The status is `status` where that is no success, that of a
 /// condition which holds, or a failure where `isDecoded` is false: a gate that has nothing to judge does not open.
 func conclude(
-  _ conditions: [FailCondition], of figures: [ComparedFigure], isDecoded: Bool, _ status: ExitStatus
+  _ conditions: [FailCondition], of figures: [ComparedMetric], isDecoded: Bool, _ status: ExitStatus
 ) -> ExitStatus {
   let (failed, unknown) = (
     ComparisonWriter.failures(conditions, in: figures), ComparisonWriter.unknown(conditions, in: figures)

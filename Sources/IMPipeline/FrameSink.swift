@@ -51,7 +51,7 @@ final class FrameSink: EngineSink {
   /// Whether lines of JSON tell them.
   private let tellsFields: Bool
   @exclusivity(unchecked) private var showsFields: [Bool]
-  @exclusivity(unchecked) private var book = FieldBook()
+  @exclusivity(unchecked) private var book = FieldReaderCache()
   /// Whether lines of JSON name their frames' elements, and tell their values.
   private let showsElements: Bool, showsValues: Bool
   private let plans: [ProtocolPlan]

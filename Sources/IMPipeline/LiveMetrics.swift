@@ -57,10 +57,10 @@ final class LiveMetrics: EngineSink {
     }
   }
 
-  func settled(_ exchange: borrowing Exchange) {
-    periods.settled(exchange)
+  func resolved(_ exchange: borrowing Exchange) {
+    periods.resolved(exchange)
     guard roles[exchange.plan, exchange.kind] == .message else { return }
-    let isLate = Settlement(copy exchange, endpoint: .max).flags.contains(.late)
+    let isLate = Resolution(copy exchange, endpoint: .max).flags.contains(.late)
     switch exchange.fate {
     case .unanswered, .damaged: change(exchange.connection) { $0.lost += 1 }
     case .rejected: change(exchange.connection) { $0.rejected += 1 }

@@ -75,7 +75,7 @@ final class LogFolder {
   private let run: String
   private let handle: Int32
   private let isMade: Bool
-  private var opener: FileOpener?
+  private var opener: FileBroker?
   /// By `LogSeries.index`.
   private var series = [Series](repeating: Series(), count: LogSeries.allCases.count)
   private var kept = KeptLogFiles()
@@ -105,17 +105,17 @@ final class LogFolder {
   deinit { Glibc.close(handle) }
 
   /// The socket of the process that makes the files, where there is one.
-  var usedOpener: FileOpener? { opener }
+  var usedOpener: FileBroker? { opener }
   /// The folder, where this process makes the files itself.
   var ownFolder: Int32? { opener == nil ? handle : nil }
 
   /// Gives a folder that was made here to the user that the run becomes, whose files will stand in it.
-  func give(to user: Confinement.User) {
+  func give(to user: Sandbox.User) {
     if isMade { user.own(folder: handle) }
   }
 
   /// Has files made by `opener`, where the user that the run becomes may not make them.
-  func use(_ opener: FileOpener) {
+  func use(_ opener: FileBroker) {
     let formats = LogSeries.allCases.map { "\($0.name).\(run)-" }
     if opener.begin(folder: handle, formats: formats, suffix: ".ndjson", digits: 1, count: .max) {
       self.opener = opener

@@ -12,7 +12,7 @@ import IMWire
 final class MessageSink: EngineSink {
   /// What the engine has to tell.
   static func needs(hearsDecided: Bool) -> EngineOptions.Needs {
-    hearsDecided ? [.frames, .settled, .finished, .issues] : [.frames, .finished, .issues]
+    hearsDecided ? [.frames, .resolved, .finished, .issues] : [.frames, .finished, .issues]
   }
 
   private let store: MessageStore
@@ -47,10 +47,10 @@ final class MessageSink: EngineSink {
   /// Exchanges that were decided by a frame that is not told yet: it comes next.
   @exclusivity(unchecked) private var decided: [Exchange] = []
   /// The statuses that answers gave.
-  private(set) var statuses = StatusBook()
+  private(set) var statuses = StatusRegistry()
   private var marks = GapMarks()
   /// Reads the named fields that the filter asks for.
-  private var book = FieldBook()
+  private var book = FieldReaderCache()
   /// Whether there are marks.
   @exclusivity(unchecked) private var isNearGap = false
 
@@ -98,7 +98,7 @@ final class MessageSink: EngineSink {
     if !decided.isEmpty { tellDecided() }
   }
 
-  func settled(_ exchange: borrowing Exchange) {
+  func resolved(_ exchange: borrowing Exchange) {
     if isLive || follow != nil { decided.append(copy exchange) }
   }
 
@@ -211,7 +211,7 @@ struct DetailsMaker {
   /// mean.
   func details(
     _ frame: Frame, _ connection: ConnectionInfo, _ direction: Direction, _ bytes: RawSpan, _ body: RawSpan,
-    _ tlvs: Span<TLVRef>, owner: SocketOwner?, book: inout FieldBook, isFirst: Bool
+    _ tlvs: Span<TLVRef>, owner: SocketOwner?, book: inout FieldReaderCache, isFirst: Bool
   ) -> MessageDetails? {
     // Most frames of a capture that goes to a store end here.
     if case .stored(let texts) = kind, !texts.has(connection.plan) { return nil }

@@ -32,7 +32,7 @@ final class PeriodSink: EngineSink {
   init(_ series: PeriodSeries, isLive: Bool) { (self.series, self.isLive) = (series, isLive) }
 
   static func needs(isLive: Bool) -> EngineOptions.Needs {
-    isLive ? [.frames, .settled, .issues] : [.frames, .settled, .issues, .connections, .lateReports]
+    isLive ? [.frames, .resolved, .issues] : [.frames, .resolved, .issues, .connections, .lateReports]
   }
 
   func frame(
@@ -54,7 +54,7 @@ final class PeriodSink: EngineSink {
     }
   }
 
-  func settled(_ exchange: borrowing Exchange) { series.settled(exchange) }
+  func resolved(_ exchange: borrowing Exchange) { series.resolved(exchange) }
 
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {
     if issue.kind == .gap { series.missing(issue.byteCount, at: issue.timestamp) }

@@ -17,8 +17,8 @@ package func guessProfile(
     throw UsageError(
       message: "profile new reads the capture twice; give a file, not \(once)")
   }
-  let stopping = Stopping()
-  let confinement = try Confinement(input.confinement, isLive: false)
+  let stopping = SignalHandlers()
+  let confinement = try Sandbox(input.confinement, isLive: false)
   var collector = StreamCollector(options: SampleLimits.streams)
   let status = readStreams(input, stopping, into: &collector) { () throws(CaptureError) in
     InputFile.expect(input.files)

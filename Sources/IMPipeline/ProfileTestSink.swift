@@ -43,7 +43,7 @@ final class ProfileTestSink: EngineSink {
 
   private let plan: ProtocolPlan
   private let walks: Bool
-  private var book = FieldBook()
+  private var book = FieldReaderCache()
   private var problems: [Problem] = []
   private var count = 0
   private var last: Remembered?

@@ -43,7 +43,7 @@ package func systemText(_ number: Int32) -> String {
 /// Drops the privileges that a command does not need that reads these files alone, and prints.
 func confineReader(of paths: [String]) throws(SourceError) {
   InputFile.expect(paths)
-  do throws(CaptureError) { try Confinement.ofReader.enter(folders: [], mayWrite: false) } catch {
+  do throws(CaptureError) { try Sandbox.ofReader.enter(folders: [], mayWrite: false) } catch {
     throw SourceError(source: error.subject, message: error.message)
   }
 }
@@ -69,7 +69,7 @@ func readSource(
   while bytes.count <= maximumBytes {
     let n = read(descriptor, &chunk, chunk.count)
     if n < 0, errno == EINTR { continue }
-    if n < 0, errno == EAGAIN, !StopSwitch.ofProcess.isStopped {
+    if n < 0, errno == EAGAIN, !ShutdownSignal.ofProcess.isStopped {
       var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       poll(&request, 1, 100)
       continue

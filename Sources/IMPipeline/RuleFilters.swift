@@ -26,7 +26,7 @@ final class RuleFilters: MessageSelector {
   private var entries: [Entry]
   private var readsFields: Bool
   private let owners: ConnectionOwners?
-  private var book = FieldBook()
+  private var book = FieldReaderCache()
   private var names: [UInt32: String] = [:]
 
   /// Looks at a filter over the messages of `plans`.

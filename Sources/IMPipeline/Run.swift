@@ -14,11 +14,11 @@ struct Run {
   let plans: [ProtocolPlan]
   let decode: DecodeOptions
   let report: ReportOptions
-  let stopping: Stopping
+  let stopping: SignalHandlers
   private let told = ToldEvictions()
   /// The size of the files, as it was before rights were given up.
   private let share: FileShare
-  let confinement: Confinement
+  let confinement: Sandbox
   /// Who has the ends of connections on this host; `nil` but live.
   let owners: ConnectionOwners?
 
@@ -29,14 +29,14 @@ struct Run {
     self.input = input
     share = FileShare(input.files)
     settleZone(isUTC: report.isUTC)
-    stopping = Stopping()
+    stopping = SignalHandlers()
     var decode = decode
     decode.profiles = profileNames(decode.profiles)
     if let path = decode.hashKeyFile { decode.identities = try readHashKey(path) }
     decode.secrets = try KeyLogs.of(decode, input, isQuiet: report.isQuiet)
     self.decode = decode
     self.report = report
-    confinement = try Confinement(input.confinement, isLive: input.interface != nil)
+    confinement = try Sandbox(input.confinement, isLive: input.interface != nil)
     owners = input.interface == nil ? nil : ConnectionOwners()
     let all: [ProtocolPlan]
     do throws(ProfileError) { all = try loadProfiles(decode.profiles) } catch {
@@ -59,7 +59,7 @@ struct Run {
     self.plans = plans
     self.decode = decode
     self.report = report
-    stopping = .deaf
+    stopping = .ignoresSignals
     confinement = .none
     owners = nil
   }
@@ -68,7 +68,7 @@ struct Run {
   /// as any other does.
   init(
     watched input: InputOptions, plans: [ProtocolPlan], decode: DecodeOptions, report: ReportOptions,
-    confinement: Confinement
+    confinement: Sandbox
   ) {
     self.input = input
     share = FileShare(input.files)
@@ -76,7 +76,7 @@ struct Run {
     self.decode = decode
     self.report = report
     self.confinement = confinement
-    stopping = .deaf
+    stopping = .ignoresSignals
     owners = nil
   }
 

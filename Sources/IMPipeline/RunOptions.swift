@@ -65,7 +65,7 @@ package struct InputOptions: Sendable {
   /// Whether each packet is written at once.
   package var isUnbuffered = false
   /// What is given up before the first packet is read.
-  package var confinement = ConfinementOptions()
+  package var confinement = SandboxOptions()
 
   /// Nothing chosen.
   package init() {}
@@ -130,7 +130,7 @@ package struct RotationOptions: Equatable, Sendable {
 }
 
 /// What a run gives up before it reads the first packet.
-package struct ConfinementOptions: Equatable, Sendable {
+package struct SandboxOptions: Equatable, Sendable {
   /// The user that root shall become; `nil` for the default.
   package var user: String?
   /// Whether Landlock and a filter of system calls hold the run.
@@ -161,7 +161,7 @@ extension InputOptions {
   }
 
   /// The files as one source.
-  func capture(stop: StopSwitch, secrets: SecretsHandler? = nil) -> MergedCapture {
+  func capture(stop: ShutdownSignal, secrets: SecretsHandler? = nil) -> MergedCapture {
     MergedCapture(
       paths: files, order: order, filter: captureFilter, stop: stop, steps: steps, opener: opener, secrets: secrets)
   }

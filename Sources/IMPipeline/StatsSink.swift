@@ -13,7 +13,7 @@ final class StatsSink: EngineSink {
   /// The connections with the most trouble.
   private(set) var worst = WorstConnections()
   /// The statuses that answers gave.
-  private(set) var statuses = StatusBook()
+  private(set) var statuses = StatusRegistry()
 
   /// The connections, where two captures are compared.
   private(set) var compared: ComparedConnections?
@@ -30,10 +30,10 @@ final class StatsSink: EngineSink {
     return sum
   }
 
-  func settled(_ batch: Span<Settlement>) {
+  func resolved(_ batch: Span<Resolution>) {
     EndpointMetrics.count(batch, roles, in: &endpoints)
     guard compared != nil else { return }
-    for i in batch.indices { compared?.settled(batch[i], role: roles[batch[i].plan, batch[i].kind]) }
+    for i in batch.indices { compared?.resolved(batch[i], role: roles[batch[i].plan, batch[i].kind]) }
   }
 
   func receipt(_ receipt: MessageReceipt) {
@@ -62,7 +62,7 @@ final class StatsSink: EngineSink {
 
 extension StatsSink {
   /// Everything that was counted.
-  func figures(_ run: Run, _ driver: Driver) -> RunFigures {
+  func figures(_ run: Run, _ driver: Driver) -> RunMetrics {
     run.figures(driver, total: total, servers: endpoints, worst: worst, statuses: statuses)
   }
 }
@@ -72,10 +72,10 @@ extension Run {
   /// `omitsEmpty`: those without exchanges are left out.
   func figures(
     _ driver: Driver, total: EndpointMetrics, servers: [EndpointMetrics], worst: WorstConnections = WorstConnections(),
-    statuses: StatusBook, omitsEmpty: Bool = false
-  ) -> RunFigures {
+    statuses: StatusRegistry, omitsEmpty: Bool = false
+  ) -> RunMetrics {
     let known = driver.engine.endpoints()
-    return RunFigures(
+    return RunMetrics(
       run: RunSnapshot(
         summary: summary(driver), total: total, reconnects: driver.engine.reconnects,
         repeatedAnswers: driver.engine.dupAcks),
@@ -88,7 +88,7 @@ extension Run {
   func statsEngine(
     _ sink: StatsSink, beside other: (any EngineSink)? = nil, _ needs: EngineOptions.Needs = []
   ) -> Engine {
-    let own: EngineOptions.Needs = [.connections, .settlements, .lateReports]
+    let own: EngineOptions.Needs = [.connections, .resolutions, .lateReports]
     guard let other else { return engine(own, cost: (0, 0, EndpointMetrics.cost), sink: sink) }
     return engine(own.union(needs), cost: (0, 0, EndpointMetrics.cost), sink: PairSink(sink, other))
   }

@@ -11,13 +11,14 @@ package func runStreams(
   verifiesChecksums: Bool = true
 ) throws(UsageError) -> ExitStatus {
   try printStreams(
-    input, Stopping(), Confinement(input.confinement, isLive: false), Output.standard(), report: report, isJSON: isJSON,
+    input, SignalHandlers(), Sandbox(input.confinement, isLive: false), Output.standard(), report: report,
+    isJSON: isJSON,
     folder: folder, memory: memory, verifiesChecksums: verifiesChecksums)
 }
 
 /// The same of a run that has begun.
 func printStreams(
-  _ input: InputOptions, _ stopping: Stopping, _ confinement: Confinement, _ output: Output, report: ReportOptions,
+  _ input: InputOptions, _ stopping: SignalHandlers, _ confinement: Sandbox, _ output: Output, report: ReportOptions,
   isJSON: Bool, folder: String?, memory: Int = StreamOptions().memory, verifiesChecksums: Bool = true
 ) -> ExitStatus {
   var options = StreamOptions()
@@ -45,7 +46,7 @@ func printStreams(
   status = readStreams(input, stopping, says: !report.isQuiet, into: &collector) { () throws(CaptureError) in
     InputFile.expect(input.files)
     try confinement.enter(
-      folders: folders, mayWrite: folder != nil, places: folders.map { Rights.Place(folder: $0, pattern: "*.bin") })
+      folders: folders, mayWrite: folder != nil, places: folders.map { Privileges.Place(folder: $0, pattern: "*.bin") })
   }
   // Nothing was read: a table without rows would look like an answer.
   if status == .usage || status != .success && collector.packets == 0 { return status }
@@ -95,7 +96,7 @@ func printStreams(
 /// Reads the files of `input` into `collector`, and says what is wrong with them; with `says`, what there is to say of their order.
 /// `begin` is called when the first file is open.
 func readStreams(
-  _ input: InputOptions, _ stopping: Stopping, says: Bool = true, into collector: inout StreamCollector,
+  _ input: InputOptions, _ stopping: SignalHandlers, says: Bool = true, into collector: inout StreamCollector,
   begin: () throws(CaptureError) -> Void
 ) -> ExitStatus {
   var status = ExitStatus.success

@@ -24,8 +24,8 @@ package func runTranscript(
   let writer = TranscriptWriter(style: style)
   let lines = MessageLines(run, output, style: style)
   let topics = options.topics.map { TopicPattern($0) }
-  var transfers = TransferBook()
-  func add(_ done: TransferBook.Done) {
+  var transfers = TransferTable()
+  func add(_ done: TransferTable.Done) {
     lines.add(done.progress.begunAt, done.exchange) { writer.write(done.progress, to: &$0) }
   }
   var choice = MessageChoice()

@@ -161,7 +161,7 @@ package final class RedactionSink: EngineSink {
   }
 
   /// Puts what was made in order, so that it can be applied.
-  package func settle() {
+  package func resolve() {
     for generation in generations {
       for i in 0..<generation.count { generation.streams[i].finish() }
     }

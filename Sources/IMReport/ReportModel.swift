@@ -130,7 +130,7 @@ package struct ReportModel {
   /// What went wrong with reading them.
   package var errors: [String] = []
   /// What the page's time came to: of a capture, the figures of `imdump stats`.
-  package var figures: ReportFigures
+  package var figures: ReportMetrics
   /// Where every packet and byte of that time went.
   package var summary: Summary
   /// The counts of the whole run in words.
@@ -152,7 +152,7 @@ package struct ReportModel {
   /// Whether `unread` says why TLS was not decrypted.
   package var explainsTLS = false
   /// The statuses that answers gave.
-  package var statuses = StatusBook()
+  package var statuses = StatusRegistry()
   /// The zone of the clock that times are shown by.
   package var zone = LocalZone.utc
   /// The zone at the capture's beginning in words: `UTC`, `UTC+08:00`.
@@ -189,7 +189,7 @@ package struct ReportModel {
   /// The worst connections, frame by frame, and how many with problems have no ladder.
   package var ladders: [Ladder] = [], laddersLeftOut: UInt64 = 0
   /// Another capture's name, and its figures beside those of this one; `nil` without one.
-  package var comparison: (name: String, figures: [ComparedFigure])?
+  package var comparison: (name: String, figures: [ComparedMetric])?
   /// Whether a signal came before the worst connections could be read again.
   package var isCut = false
   /// Round trips that more than one copy made ambiguous.
@@ -197,7 +197,7 @@ package struct ReportModel {
 
   /// A model of what a run came to.
   package init(
-    version: String, captures: [String], filter: String?, figures: ReportFigures, summary: Summary,
+    version: String, captures: [String], filter: String?, figures: ReportMetrics, summary: Summary,
     countedLines: [String]
   ) {
     self.version = version
@@ -216,8 +216,8 @@ package struct ReportModel {
   /// What became of messages.
   var messages: FateCounts { figures.messages.both }
   /// The figures that stand first, as the catalogue declares them.
-  var declared: PageFigures {
-    PageFigures(
+  var declared: PageMetrics {
+    PageMetrics(
       RunSnapshot(summary: summary, total: figures.total, reconnects: figures.reconnects, repeatedAnswers: 0))
   }
   /// The span of the charts over time.

@@ -13,7 +13,7 @@ struct Check: Subcommand {
 
   var source = SourceOptions()
   var decode = DecodeOptions()
-  var speech = SpeechOptions()
+  var speech = VerbosityOptions()
   var style = TextStyle()
   var alerts = AlertOptions()
   var format = FormatChoice.Choice.text

@@ -20,7 +20,7 @@ struct Browse: Subcommand {
 
   var source = LiveSource()
   var decode = DecodeOptions()
-  var speech = SpeechOptions()
+  var speech = VerbosityOptions()
   var options = BrowseOptions()
 
   static var table: [Option<Self>] {

@@ -13,7 +13,7 @@ struct Capture: Subcommand {
 
   var source = LiveSource()
   var decode = DecodeOptions()
-  var speech = SpeechOptions()
+  var speech = VerbosityOptions()
   var style = TextStyle()
   var listsInterfaces = false
   var format: OutputFormat?

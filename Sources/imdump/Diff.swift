@@ -17,7 +17,7 @@ struct Diff: Subcommand {
 
   var source = SourceOptions()
   var decode = DecodeOptions()
-  var speech = SpeechOptions()
+  var speech = VerbosityOptions()
   var conditions: [FailCondition] = []
   var form = FormatChoice()
   var operands: [String] = []
@@ -56,6 +56,6 @@ extension FailCondition: OptionValue {
   package var word: String? { nil }
   /// The form, and the figures.
   package static var expected: String {
-    "a condition such as rtt_p99>+10%, rtt_p99[c2s]>200ms or success<99%, of \(ComparedFigure.names.joined(separator: ", ")),"
+    "a condition such as rtt_p99>+10%, rtt_p99[c2s]>200ms or success<99%, of \(ComparedMetric.names.joined(separator: ", ")),"
   }
 }

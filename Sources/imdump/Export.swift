@@ -15,7 +15,7 @@ struct Export: Subcommand {
 
   var source = SourceOptions()
   var decode = DecodeOptions()
-  var speech = SpeechOptions()
+  var speech = VerbosityOptions()
   var options = ExportOptions()
 
   static var table: [Option<Self>] {

@@ -19,7 +19,7 @@ struct Index: Subcommand {
 
   var source = SourceOptions()
   var decode = DecodeOptions()
-  var speech = SpeechOptions()
+  var speech = VerbosityOptions()
   var store = StoreChoices()
 
   static var table: [Option<Self>] {

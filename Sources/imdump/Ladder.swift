@@ -15,7 +15,7 @@ struct Ladder: Subcommand {
 
   var source = SourceOptions()
   var decode = DecodeOptions()
-  var speech = SpeechOptions()
+  var speech = VerbosityOptions()
   var options = LadderOptions()
 
   static var table: [Option<Self>] {

@@ -160,7 +160,7 @@ extension TextStyle: OptionGroup {
 }
 
 /// What is said beside the output.
-struct SpeechOptions: OptionGroup {
+struct VerbosityOptions: OptionGroup {
   var report = ReportOptions()
   var color = ColourChoice.auto
 

@@ -16,7 +16,7 @@ struct Stats: Subcommand {
 
   var source = LiveSource()
   var decode = DecodeOptions()
-  var speech = SpeechOptions()
+  var speech = VerbosityOptions()
   var form = FormatChoice()
   var per: PeriodLength?
   var grouping: MessageGrouping?
@@ -76,7 +76,7 @@ struct Messages: Subcommand {
 
   var source = LiveSource()
   var decode = DecodeOptions()
-  var speech = SpeechOptions()
+  var speech = VerbosityOptions()
   var style = TextStyle()
   var choice = MessageChoice()
   var grouping: MessageGrouping?

@@ -21,7 +21,7 @@ struct Report: Subcommand {
 
   var source = LiveSource()
   var decode = DecodeOptions()
-  var speech = SpeechOptions()
+  var speech = VerbosityOptions()
   var path: String?
   var old: String?
   var conditions: [FailCondition] = []

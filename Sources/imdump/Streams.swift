@@ -23,7 +23,7 @@ struct Streams: Subcommand {
 
   var source = LiveSource()
   var decode = DecodeOptions()
-  var speech = SpeechOptions()
+  var speech = VerbosityOptions()
   var options = ConnectionListOptions()
   var showsRanges = false
   var folder: String?

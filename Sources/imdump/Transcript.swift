@@ -16,7 +16,7 @@ struct Transcript: Subcommand {
 
   var source = LiveSource()
   var decode = DecodeOptions()
-  var speech = SpeechOptions()
+  var speech = VerbosityOptions()
   var style = TextStyle()
   var options = TranscriptOptions()
 

@@ -22,7 +22,7 @@ struct Why: Subcommand {
 
   var source = LiveSource()
   var decode = DecodeOptions()
-  var speech = SpeechOptions()
+  var speech = VerbosityOptions()
   var options = WhyOptions()
 
   static var table: [Option<Self>] {

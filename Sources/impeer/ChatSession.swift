@@ -304,7 +304,7 @@ final class ChatSession: Watcher {
 
   // MARK: what comes
 
-  private func turn(_ core: inout ClientCore, _ now: Moment) {
+  private func turn(_ core: inout ClientCore, _ now: Instant) {
     defer { keep(&core) }
     core.take(&inbox)
     guard !inbox.events.isEmpty else { return }
@@ -356,7 +356,7 @@ final class ChatSession: Watcher {
     isRefused = true
   }
 
-  private func came(_ message: ReceivedMessage, _ core: inout ClientCore, _ now: Moment) {
+  private func came(_ message: ReceivedMessage, _ core: inout ClientCore, _ now: Instant) {
     guard let content = try? inbox.content(of: message) else { return }
     let name = content.sender ?? "server"
     if let device = message.origin?.device, names[device] == nil, names.count < 1_024 { names[device] = name }

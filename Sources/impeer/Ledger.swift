@@ -16,7 +16,7 @@ final class Ledger {
   }
 
   /// Writes one line of `event` at `now`; `body` adds members.
-  func line(_ event: StaticString, at now: Moment, _ body: (inout JSONLines) -> Void) {
+  func line(_ event: StaticString, at now: Instant, _ body: (inout JSONLines) -> Void) {
     file.object { lines in
       lines.signed("ns", now.nanoseconds &+ epoch)
       lines.name("event", event)
@@ -38,16 +38,16 @@ final class LedgerTap: WireTap {
   private var connections: [ConnectionID: Connection] = [:]
   init(_ ledger: Ledger) { self.ledger = ledger }
 
-  func opening(_ connection: ConnectionID, to remote: Endpoint, at now: Moment) {
+  func opening(_ connection: ConnectionID, to remote: Endpoint, at now: Instant) {
     ledger.line("opening", at: now) { $0.endpoint("remote", remote) }
   }
 
-  func opened(_ connection: ConnectionID, local: Endpoint?, remote: Endpoint, at now: Moment) {
+  func opened(_ connection: ConnectionID, local: Endpoint?, remote: Endpoint, at now: Instant) {
     connections[connection] = Connection(local: local, remote: remote)
     ledger.line("open", at: now) { ends(local, remote, &$0) }
   }
 
-  func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment) {
+  func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Instant) {
     let known = connections.removeValue(forKey: connection)
     ledger.line("close", at: now) { lines in
       if let known { ends(known.local, known.remote, &lines) }
@@ -55,20 +55,20 @@ final class LedgerTap: WireTap {
     }
   }
 
-  func wrote(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) {
+  func wrote(_ bytes: RawSpan, on connection: ConnectionID, at now: Instant) {
     guard let place = connections.index(forKey: connection) else { return }
     let (local, remote) = (connections.values[place].local, connections.values[place].remote)
     connections.values[place].sent.scan(bytes) { frame($0, "out", local, remote, now) }
   }
 
-  func read(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) {
+  func read(_ bytes: RawSpan, on connection: ConnectionID, at now: Instant) {
     guard let place = connections.index(forKey: connection) else { return }
     let (local, remote) = (connections.values[place].local, connections.values[place].remote)
     connections.values[place].read.scan(bytes) { frame($0, "in", local, remote, now) }
   }
 
   private func frame(
-    _ found: FrameScanner.Found, _ direction: StaticString, _ local: Endpoint?, _ remote: Endpoint, _ now: Moment
+    _ found: FrameScanner.Found, _ direction: StaticString, _ local: Endpoint?, _ remote: Endpoint, _ now: Instant
   ) {
     let header = found.header
     ledger.line("frame", at: now) { lines in

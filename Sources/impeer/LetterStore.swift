@@ -24,7 +24,7 @@ final class LetterStore {
   }
 
   /// Gives a core what was kept.
-  func restore(_ core: inout ServerCore, _ now: Moment) {
+  func restore(_ core: inout ServerCore, _ now: Instant) {
     core.bodies = bodies
     do throws(MailboxError) { core.restore(try mailbox.load(), at: now) } catch {
       problem = error
@@ -35,7 +35,7 @@ final class LetterStore {
   }
 
   /// Keeps what has changed, and lets the core acknowledge it.
-  func keep(_ core: inout ServerCore, _ now: Moment) {
+  func keep(_ core: inout ServerCore, _ now: Instant) {
     guard problem == nil else { return }
     do throws(MailboxError) {
       let operations = core.takeOperations()

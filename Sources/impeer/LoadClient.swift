@@ -129,13 +129,13 @@ final class LoadClient {
     transport.update { core, now in send(&core, now) }
   }
 
-  private func send(_ core: inout ClientCore, _ now: Moment) -> Bool {
+  private func send(_ core: inout ClientCore, _ now: Instant) -> Bool {
     let (body, category) = run.maker.body(client: number, number: sent)
     return send(body, category, run.priority, &core, now)
   }
 
   private func send(
-    _ body: [UInt8], _ category: SequenceCategory, _ priority: Priority, _ core: inout ClientCore, _ now: Moment
+    _ body: [UInt8], _ category: SequenceCategory, _ priority: Priority, _ core: inout ClientCore, _ now: Instant
   ) -> Bool {
     if run.isRing {
       // As an application sends it: with its place in the order, and kept until it is accepted.
@@ -164,7 +164,7 @@ final class LoadClient {
 
   // MARK: what happens
 
-  private func turn(_ core: inout ClientCore, _ now: Moment) {
+  private func turn(_ core: inout ClientCore, _ now: Instant) {
     core.take(&inbox)
     for event in inbox.events {
       switch event {
@@ -198,7 +198,7 @@ final class LoadClient {
     while open < window { if !send(&core, now) { break } }
   }
 
-  private func progress(_ number: UInt64, _ state: MessageState, _ now: Moment) {
+  private func progress(_ number: UInt64, _ state: MessageState, _ now: Instant) {
     switch state {
     case .accepted, .delivered, .read, .failed, .cancelled: break
     case .created, .sending, .sent, .retrying: return
@@ -248,7 +248,7 @@ final class LoadClient {
   }
 
   /// A message of the client before this one: it is noted, then its sender is told.
-  private func arrived(_ message: ReceivedMessage, _ core: inout ClientCore, _ now: Moment) {
+  private func arrived(_ message: ReceivedMessage, _ core: inout ClientCore, _ now: Instant) {
     if let mark = Mark(in: inbox.body(of: message)), run.next(after: mark.client) == number {
       arrivals.add(
         mark.number, lane: UInt8(truncatingIfNeeded: (message.origin?.number ?? 0) >> 56), isLate: message.isLate)
@@ -258,7 +258,7 @@ final class LoadClient {
     core.acknowledge(message.sequence, in: session, at: now)
   }
 
-  private func connection(_ state: ConnectionState, _ now: Moment) {
+  private func connection(_ state: ConnectionState, _ now: Instant) {
     isUp = state == .connected
     if isUp, let since = downSince {
       let taken = (now.nanoseconds - since) / 1_000

@@ -56,29 +56,29 @@ final class Reporter {
 
   // MARK: what happens
 
-  func opening(at now: Moment) { report.opening(at: time(now)) }
-  func opened(_ client: Int, from address: Endpoint, wasAsked: Bool, at now: Moment) {
+  func opening(at now: Instant) { report.opening(at: time(now)) }
+  func opened(_ client: Int, from address: Endpoint, wasAsked: Bool, at now: Instant) {
     report.opened(UInt32(client + 1), from: address, wasAsked: wasAsked, at: time(now))
   }
-  func closed(_ client: Int, hadComeAbout: Bool, because reason: PeerReport.CloseReason, at now: Moment) {
+  func closed(_ client: Int, hadComeAbout: Bool, because reason: PeerReport.CloseReason, at now: Instant) {
     report.closed(UInt32(client + 1), hadComeAbout: hadComeAbout, because: reason, at: time(now))
   }
-  func returned(_ client: Int, at now: Moment) { report.returned(UInt32(client + 1), at: time(now)) }
-  func passed(_ byteCount: Int, _ direction: Direction, at now: Moment) {
+  func returned(_ client: Int, at now: Instant) { report.returned(UInt32(client + 1), at: time(now)) }
+  func passed(_ byteCount: Int, _ direction: Direction, at now: Instant) {
     report.passed(byteCount, direction, at: time(now))
   }
-  func sent(by client: Int, at now: Moment) -> UInt32 { report.sent(by: UInt32(client + 1), at: time(now)) }
-  func settled(_ id: UInt32, by client: Int, isAnswered: Bool, copies: Int, sentAt: Moment, at now: Moment) {
-    report.settled(
+  func sent(by client: Int, at now: Instant) -> UInt32 { report.sent(by: UInt32(client + 1), at: time(now)) }
+  func resolved(_ id: UInt32, by client: Int, isAnswered: Bool, copies: Int, sentAt: Instant, at now: Instant) {
+    report.resolved(
       id, by: UInt32(client + 1), isAnswered: isAnswered, copies: copies, sentAt: time(sentAt), at: time(now))
   }
-  func beat(at now: Moment) { report.beat(at: time(now)) }
-  func beatSettled(by client: Int, isAnswered: Bool, roundTrip: Int64?, at now: Moment) {
+  func beat(at now: Instant) { report.beat(at: time(now)) }
+  func beatSettled(by client: Int, isAnswered: Bool, roundTrip: Int64?, at now: Instant) {
     report.beatSettled(
       by: UInt32(client + 1), isAnswered: isAnswered, roundTrip: roundTrip, at: time(now))
   }
 
-  private func time(_ moment: Moment) -> Timestamp { time(moment.nanoseconds) }
+  private func time(_ moment: Instant) -> Timestamp { time(moment.nanoseconds) }
   private func time(_ nanoseconds: Int64) -> Timestamp {
     let wall = nanoseconds &+ epoch
     return Timestamp(seconds: wall / 1_000_000_000, fraction: wall % 1_000_000_000)
@@ -105,24 +105,24 @@ private final class ReportTap: WireTap {
     self.client = client
   }
 
-  func opening(_ connection: ConnectionID, to remote: Endpoint, at now: Moment) { reporter.opening(at: now) }
+  func opening(_ connection: ConnectionID, to remote: Endpoint, at now: Instant) { reporter.opening(at: now) }
 
-  func opened(_ connection: ConnectionID, local: Endpoint?, remote: Endpoint, at now: Moment) {
+  func opened(_ connection: ConnectionID, local: Endpoint?, remote: Endpoint, at now: Instant) {
     accepted += 1
     opened[connection] = client ?? accepted
     reporter.opened(
       client ?? accepted, from: client == nil ? remote : local ?? remote, wasAsked: client != nil, at: now)
   }
 
-  func wrote(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) {
+  func wrote(_ bytes: RawSpan, on connection: ConnectionID, at now: Instant) {
     reporter.passed(bytes.byteCount, client == nil ? .serverToClient : .clientToServer, at: now)
   }
 
-  func read(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) {
+  func read(_ bytes: RawSpan, on connection: ConnectionID, at now: Instant) {
     reporter.passed(bytes.byteCount, client == nil ? .clientToServer : .serverToClient, at: now)
   }
 
-  func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment) {
+  func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Instant) {
     let known = opened.removeValue(forKey: connection)
     let word: PeerReport.CloseReason =
       switch reason {
@@ -148,19 +148,19 @@ final class Taps: WireTap {
     return taps.count > 1 ? Taps(taps) : taps.first
   }
 
-  func opening(_ connection: ConnectionID, to remote: Endpoint, at now: Moment) {
+  func opening(_ connection: ConnectionID, to remote: Endpoint, at now: Instant) {
     for tap in taps { tap.opening(connection, to: remote, at: now) }
   }
-  func opened(_ connection: ConnectionID, local: Endpoint?, remote: Endpoint, at now: Moment) {
+  func opened(_ connection: ConnectionID, local: Endpoint?, remote: Endpoint, at now: Instant) {
     for tap in taps { tap.opened(connection, local: local, remote: remote, at: now) }
   }
-  func wrote(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) {
+  func wrote(_ bytes: RawSpan, on connection: ConnectionID, at now: Instant) {
     for tap in taps { tap.wrote(bytes, on: connection, at: now) }
   }
-  func read(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) {
+  func read(_ bytes: RawSpan, on connection: ConnectionID, at now: Instant) {
     for tap in taps { tap.read(bytes, on: connection, at: now) }
   }
-  func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment) {
+  func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Instant) {
     for tap in taps { tap.closed(connection, because: reason, at: now) }
   }
 }

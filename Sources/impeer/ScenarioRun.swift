@@ -111,12 +111,12 @@ final class Arrivals: WireTap {
     return most
   }
 
-  func opened(_ connection: ConnectionID, local: Endpoint?, remote: Endpoint, at now: Moment) {
+  func opened(_ connection: ConnectionID, local: Endpoint?, remote: Endpoint, at now: Instant) {
     if hasClosed { times.append(now.nanoseconds) }
   }
 
-  func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment) { hasClosed = true }
-  func opening(_ connection: ConnectionID, to remote: Endpoint, at now: Moment) {}
-  func wrote(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) {}
-  func read(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) {}
+  func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Instant) { hasClosed = true }
+  func opening(_ connection: ConnectionID, to remote: Endpoint, at now: Instant) {}
+  func wrote(_ bytes: RawSpan, on connection: ConnectionID, at now: Instant) {}
+  func read(_ bytes: RawSpan, on connection: ConnectionID, at now: Instant) {}
 }

@@ -5,7 +5,7 @@ import IMEndpoint
 struct SentLog {
   private struct Entry {
     var report: UInt32
-    var at: Moment
+    var at: Instant
     var copies: Int
   }
 
@@ -14,7 +14,7 @@ struct SentLog {
   private var roundTrip: Int64?
 
   /// A message of the core has come to another state.
-  mutating func note(_ message: MessageID, _ state: MessageState, by client: Int, _ reporter: Reporter, at now: Moment)
+  mutating func note(_ message: MessageID, _ state: MessageState, by client: Int, _ reporter: Reporter, at now: Instant)
   {
     switch state {
     case .sent:
@@ -26,14 +26,14 @@ struct SentLog {
     // Accepted is what a hop can know; what comes later finds no entry any more.
     case .accepted, .delivered, .read, .failed:
       guard let entry = entries.removeValue(forKey: message) else { return }
-      reporter.settled(
+      reporter.resolved(
         entry.report, by: client, isAnswered: state != .failed, copies: entry.copies, sentAt: entry.at, at: now)
     case .created, .sending, .retrying, .cancelled: break
     }
   }
 
   /// Tells of the heartbeats since the last call.
-  mutating func note(_ metrics: EndpointMetrics, by client: Int, _ reporter: Reporter, at now: Moment) {
+  mutating func note(_ metrics: EndpointMetrics, by client: Int, _ reporter: Reporter, at now: Instant) {
     guard metrics.heartbeatsSent > 0 else { return }
     let isMeasured = metrics.heartbeatRoundTrip != roundTrip
     for _ in beats.sent..<max(beats.sent, metrics.heartbeatsSent) { reporter.beat(at: now) }

@@ -160,7 +160,7 @@ struct Serve: Command {
     reporter?.metrics = { [unowned transport] in transport.core.inner.metrics }
     let bound = try transport.listen(at: endpoint)
     let snapshot = { [unowned transport, unowned loop] in
-      transport.core.inner.snapshot(at: Moment(nanoseconds: loop.now))
+      transport.core.inner.snapshot(at: Instant(nanoseconds: loop.now))
     }
     let status = StatusSocket(loop, port: bound.port, snapshot)
     if status == nil {

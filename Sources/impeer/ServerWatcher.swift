@@ -14,7 +14,7 @@ final class ServerWatcher {
     self.reporter = reporter
   }
 
-  func turn(_ core: inout ServerCore, _ now: Moment) {
+  func turn(_ core: inout ServerCore, _ now: Instant) {
     core.take(&inbox)
     for event in inbox.events {
       switch event {
@@ -28,7 +28,7 @@ final class ServerWatcher {
     }
   }
 
-  private func delivered(_ message: ReceivedMessage, _ wireID: UInt16?, _ now: Moment) {
+  private func delivered(_ message: ReceivedMessage, _ wireID: UInt16?, _ now: Instant) {
     ledger?.line("delivered", at: now) { lines in
       if let wireID { lines.exact("session", wireID) }
       lines.exact("place", message.session.place)

@@ -12,7 +12,7 @@ import Testing
   /// What was told, and what it came to.
   struct Outcome {
     var events: [AlertEvent]
-    var figures: AlertFigures
+    var figures: AlertMetrics
     /// `state@second`, counted from the start of the time of the tests.
     var told: [String] { events.map { "\($0.state.rawValue)@\($0.at.seconds - AlertMonitorTests.start)" } }
   }

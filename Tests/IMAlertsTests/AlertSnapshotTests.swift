@@ -22,7 +22,7 @@ import Testing
     func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32) {
       monitor.heartbeat(after: interval, change: change, endpoint: endpoint)
     }
-    func settled(_ exchange: borrowing Exchange) { monitor.settled(exchange) }
+    func resolved(_ exchange: borrowing Exchange) { monitor.resolved(exchange) }
     func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp) {
       monitor.reconnected(connection, previous: previous, at: time)
     }

@@ -146,7 +146,7 @@ import Testing
   @Test func staleSessionsAreNeverShown() throws {
     var bench = Bench()
     let first = bench.browser.takeRequests(at: .zero)
-    #expect(first == [.sessions(SessionsRequest()), .strip(StripRequest()), .types(TypesRequest())])
+    #expect(first == [.sessions(SessionsRequest()), .strip(TimelineRequest()), .types(TypesRequest())])
     bench.browser.handle(.key(Key("s")), at: .milliseconds(1))
     let second = bench.browser.takeRequests(at: .milliseconds(40))
     guard case .sessions(let wanted) = second.first else {

@@ -74,7 +74,7 @@ import Testing
     }
     let rows = RowTable(items)
     let layout = RowLayout(width: width, showsClient: true)
-    var book = RowBook()
+    var book = RowCache()
     book.use(layout, version: 1)
     let wanted = book.nextRequest(rows, seen: 90..<110)
     let another = book.nextRequest(rows, seen: 90..<110)
@@ -103,7 +103,7 @@ import Testing
       ListedMessages.drawn(100, seed: 4).messages.map {
         MessageItem($0, client: "", texts: StoredMessageTexts(), zone: .utc)
       })
-    var book = RowBook()
+    var book = RowCache()
     book.use(RowLayout(width: 80, showsClient: true), version: 1)
     let found = book.nextRequest(rows, seen: 0..<10)
     let old = try #require(found)

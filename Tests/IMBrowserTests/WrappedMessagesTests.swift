@@ -16,7 +16,7 @@ import Testing
   /// A list of messages with texts of very different lengths; a window over it, and what another thread has to lay out.
   private struct Bench {
     var window = MessageWindow()
-    var book = RowBook()
+    var book = RowCache()
     var layout = RowLayout(width: 80, showsClient: false, wraps: true)
     let items: [MessageItem]
 

@@ -241,7 +241,7 @@ struct ECSDocumentTests {
 
   @Test("figures of the capture are given as they are known, never as 0")
   func capture() throws {
-    var figures = CaptureFigures()
+    var figures = CaptureMetrics()
     figures.received = 1_000
     figures.dropped = 10
     figures.filter = "tcp port 8080"

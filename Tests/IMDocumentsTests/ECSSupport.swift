@@ -10,7 +10,7 @@ import IMWire
 enum ECSRun {
   /// The documents' bytes, by dataset when `options` separate them, else all under `.message`.
   static func bytes(
-    _ packets: [TimedPacket], _ options: ECSOptions, figures: CaptureFigures = CaptureFigures(),
+    _ packets: [TimedPacket], _ options: ECSOptions, figures: CaptureMetrics = CaptureMetrics(),
     incidents: [(CaptureIncident, Timestamp)] = []
   ) -> [ECSDataset: [UInt8]] {
     final class Collector {
@@ -37,7 +37,7 @@ enum ECSRun {
 
   /// The documents in the order in which they were written.
   static func documents(
-    _ packets: [TimedPacket], log: MessageLog = .all, figures: CaptureFigures = CaptureFigures()
+    _ packets: [TimedPacket], log: MessageLog = .all, figures: CaptureMetrics = CaptureMetrics()
   ) throws -> [Document] {
     var options = ECSOptions()
     options.messageLog = log

@@ -47,7 +47,7 @@ import Testing
     FrameHeader(kind: .heartbeat, sequence: SequenceNumber(.heartbeat, 1), time: 0, session: 3).append(to: &bytes)
     _ = server.received(bytes.span.bytes, on: id, at: .seconds(2))
     #expect(server.sessionCount == 0 && server.metrics.messagesReceived == 0)
-    server.deadlineReached(at: Moment.seconds(2).advanced(by: server.configuration.handshakeTimeout))
+    server.deadlineReached(at: Instant.seconds(2).advanced(by: server.configuration.handshakeTimeout))
     #expect(server.connectionCount == 0)
   }
 }

@@ -85,7 +85,8 @@ import Testing
     return line
   }
 
-  private func at(_ seconds: Double, _ simulation: Simulation, _ action: @escaping (inout ClientCore, Moment) -> Void) {
+  private func at(_ seconds: Double, _ simulation: Simulation, _ action: @escaping (inout ClientCore, Instant) -> Void)
+  {
     simulation.after(seconds) {
       action(&simulation.clients[0], simulation.moment)
       simulation.settle(client: 0)

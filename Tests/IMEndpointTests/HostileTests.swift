@@ -98,7 +98,7 @@ import Testing
     configuration.maximumSessions = 100
     var server = ServerCore(configuration)
     func visit(_ number: UInt64, says: Bool) throws {
-      let now = Moment.seconds(Double(number))
+      let now = Instant.seconds(Double(number))
       let accepted = server.accepted(from: Simulation.address, at: now)
       let id = try #require(accepted)
       let request = HandshakeRequest(

@@ -14,10 +14,10 @@ struct EchoServerCore: EndpointCore {
 
   init(closesAfter: Int? = nil) { closeAfter = closesAfter }
 
-  mutating func setWallClock(unixSeconds: Int64, at now: Moment) {}
-  mutating func opened(_ connection: ConnectionID, local: Endpoint?, at now: Moment) {}
+  mutating func setWallClock(unixSeconds: Int64, at now: Instant) {}
+  mutating func opened(_ connection: ConnectionID, local: Endpoint?, at now: Instant) {}
 
-  mutating func accepted(from remote: Endpoint, at now: Moment) -> ConnectionID? {
+  mutating func accepted(from remote: Endpoint, at now: Instant) -> ConnectionID? {
     accepted += 1
     if let place = free.popLast() {
       generations[Int(place)] += 1
@@ -28,7 +28,7 @@ struct EchoServerCore: EndpointCore {
     return ConnectionID(place: UInt32(output.count - 1), generation: 0)
   }
 
-  mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) -> Intake {
+  mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Instant) -> Intake {
     var consumed = 0
     var wanted = 4
     while bytes.byteCount - consumed >= 4 {
@@ -48,19 +48,19 @@ struct EchoServerCore: EndpointCore {
     return Intake(consumed: consumed, wanted: wanted)
   }
 
-  mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment) {
+  mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Instant) {
     closed.append(reason)
     output[Int(connection.place)] = []
     free.append(connection.place)
   }
 
-  mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Moment) {}
-  mutating func pathChanged(to path: NetworkPath, at now: Moment) {}
-  var deadline: Moment? { nil }
-  mutating func deadlineReached(at now: Moment) {}
+  mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Instant) {}
+  mutating func pathChanged(to path: NetworkPath, at now: Instant) {}
+  var deadline: Instant? { nil }
+  mutating func deadlineReached(at now: Instant) {}
   mutating func nextCommand() -> TransportCommand? { commands.isEmpty ? nil : commands.removeFirst() }
 
-  mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool {
+  mutating func drain(_ connection: ConnectionID, at now: Instant, _ write: (OutgoingPieces) -> Int) -> Bool {
     let place = Int(connection.place)
     let taken = write(OutgoingPieces([output[place]]))
     if taken == output[place].count {
@@ -78,36 +78,36 @@ struct LineClientCore: EndpointCore {
   private(set) var closed: [CloseReason] = []
   private(set) var facts: [TransportFacts] = []
   private(set) var paths: [NetworkPath] = []
-  private(set) var deadlines: [Moment] = []
+  private(set) var deadlines: [Instant] = []
   private(set) var received: [UInt8] = []
   var commands: [TransportCommand] = []
   var output: [UInt8] = []
-  var deadline: Moment?
+  var deadline: Instant?
   static let id = ConnectionID(place: 0, generation: 3)
 
-  mutating func setWallClock(unixSeconds: Int64, at now: Moment) {}
-  mutating func opened(_ connection: ConnectionID, local: Endpoint?, at now: Moment) { opened.append(local) }
-  mutating func accepted(from remote: Endpoint, at now: Moment) -> ConnectionID? { nil }
+  mutating func setWallClock(unixSeconds: Int64, at now: Instant) {}
+  mutating func opened(_ connection: ConnectionID, local: Endpoint?, at now: Instant) { opened.append(local) }
+  mutating func accepted(from remote: Endpoint, at now: Instant) -> ConnectionID? { nil }
 
-  mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) -> Intake {
+  mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Instant) -> Intake {
     bytes.withUnsafeBytes { received.append(contentsOf: $0) }
     return Intake(consumed: bytes.byteCount, wanted: 1)
   }
 
-  mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment) {
+  mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Instant) {
     closed.append(reason)
   }
-  mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Moment) {
+  mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Instant) {
     self.facts.append(facts)
   }
-  mutating func pathChanged(to path: NetworkPath, at now: Moment) { paths.append(path) }
-  mutating func deadlineReached(at now: Moment) {
+  mutating func pathChanged(to path: NetworkPath, at now: Instant) { paths.append(path) }
+  mutating func deadlineReached(at now: Instant) {
     deadlines.append(now)
     deadline = nil
   }
   mutating func nextCommand() -> TransportCommand? { commands.isEmpty ? nil : commands.removeFirst() }
 
-  mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool {
+  mutating func drain(_ connection: ConnectionID, at now: Instant, _ write: (OutgoingPieces) -> Int) -> Bool {
     let taken = write(OutgoingPieces([output]))
     output.removeFirst(taken)
     return output.isEmpty

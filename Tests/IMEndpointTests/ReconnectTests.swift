@@ -212,7 +212,7 @@ import Testing
 
   /// What was under way when the connection broke is sent again before what was said while there was none.
   @Test func theOrderSurvivesAReconnect() throws {
-    var now = Moment.seconds(1_000)
+    var now = Instant.seconds(1_000)
     var core = ClientCore(ClientConfiguration(server: Simulation.address, seed: 3))
     let session = core.addSession(at: now)
     try core.connect(session, at: now)

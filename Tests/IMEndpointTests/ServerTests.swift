@@ -269,7 +269,7 @@ import Testing
     #expect(server.sessionCount == 10 && server.sessionsEvicted == 20 && server.connectionCount == 0)
     #expect(server.sessions.count <= 11)
     // Those that are left are forgotten when nothing has been heard of them for long enough.
-    let end = Moment.seconds(30).advanced(by: configuration.memory)
+    let end = Instant.seconds(30).advanced(by: configuration.memory)
     server.deadlineReached(at: end)
     #expect(server.sessionCount == 0 && server.sessionsExpired == 10 && server.sessionsEvicted == 20)
     #expect(server.devices.allSatisfy { !$0.isKnown })

@@ -75,7 +75,7 @@ import Testing
   func upTo(_ script: (words: String, answered: String, open: String, orphans: Int), _ outlives: String) throws {
     let (script, answered, open, orphans) = script
     let run = Self.run(script, try Self.plan(outlives: outlives))
-    let known = Set(run.heard.settled.filter(\.isAnswered).map { Int($0.sequence) }).sorted()
+    let known = Set(run.heard.resolved.filter(\.isAnswered).map { Int($0.sequence) }).sorted()
     #expect(known.map(String.init).joined(separator: " ") == answered, "\(script)")
     #expect(run.totals[0].reduce(0) { $0 + Int($1.fates[0].acked) } == known.count, "\(script)")
     let pending = run.totals[0].reduce(0) { $0 + Int($1.fates[0].pending) }
@@ -88,23 +88,23 @@ import Testing
   @Test func wrap() throws {
     let script = "s254 s255 s0 s1 a1"
     let run = Self.run(script, try Self.plan(bits: 8, wraps: 256))
-    #expect(Set(run.heard.settled.filter(\.isAnswered).map { Int($0.sequence) }) == [254, 255, 0, 1])
+    #expect(Set(run.heard.resolved.filter(\.isAnswered).map { Int($0.sequence) }) == [254, 255, 0, 1])
     let other = Self.run("s256 s511 s257 a257", try Self.plan(bits: 8, wraps: 256))
-    #expect(Set(other.heard.settled.filter(\.isAnswered).map { Int($0.sequence) }) == [256, 511, 257])
+    #expect(Set(other.heard.resolved.filter(\.isAnswered).map { Int($0.sequence) }) == [256, 511, 257])
   }
 
   /// Acknowledgments that name what was never sent answer nothing, and hide nothing from the one that follows.
   @Test func unknownNumbers() throws {
     let script = (1...60).map { "s\($0)" } + (0..<60).map { "a\(20_000 + $0 * 7)" } + ["a60"]
     let run = Self.run(script.joined(separator: " "), try Self.plan())
-    #expect(run.heard.settled.count { $0.isAnswered } == 60)
+    #expect(run.heard.resolved.count { $0.isAnswered } == 60)
     run.expectLedgerAddsUp()
   }
 
   @Test func plus() throws {
     let plan = try Self.plan("acknowledgment: { plus: 1 }", bits: 8, wraps: 256)
     let run = Self.run("s1 g2 s2 s255 g0 s7 g7", plan)
-    #expect(Set(run.heard.settled.filter(\.isAnswered).map { Int($0.sequence) }) == [1, 255])
+    #expect(Set(run.heard.resolved.filter(\.isAnswered).map { Int($0.sequence) }) == [1, 255])
     #expect(run.frames.count { $0.isOrphan } == 1)
   }
 

@@ -31,7 +31,7 @@ import Testing
     #expect(MemoryLayout<Session>.stride == 128)
     #expect(MemoryLayout<SessionRoot>.stride == 32)
     #expect(MemoryLayout<Flow>.stride <= 320)
-    #expect(MemoryLayout<ConnectionFigures>.stride <= 128)
+    #expect(MemoryLayout<ConnectionMetrics>.stride <= 128)
   }
 
   /// Numbers that somebody has chosen because they fall on few slots fall on many in a run with another seed.

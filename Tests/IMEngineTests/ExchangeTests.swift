@@ -43,7 +43,7 @@ import Testing
       #expect(begun.connection == told.connection && begun.bodyCount == told.bodyCount)
       #expect(begun.kind == told.kind && begun.plan == told.plan)
       #expect(!begun.isAnswered && begun.copies == 1 && begun.latency == nil && begun.ackedAt == .distantPast)
-      #expect(begun.lastAt == begun.firstAt && !begun.flags.contains(.settled))
+      #expect(begun.lastAt == begun.firstAt && !begun.flags.contains(.resolved))
       // Types without numbers get one of our own when they are tracked.
       if told.sequence < 1 << 32, told.fate != .unacknowledged { #expect(begun.sequence == told.sequence) }
     }
@@ -79,7 +79,7 @@ import Testing
     #expect(told.fate == captured.fate && told.copies == captured.copies && told.repeats == captured.repeats)
     #expect(told.latency == captured.latency && told.roundTrip == captured.roundTrip)
     #expect(told.firstAt == captured.firstAt && told.ackedAt == captured.ackedAt)
-    #expect(told.flags.contains(.settled) && told.sequence == 9 && told.connection == 4)
+    #expect(told.flags.contains(.resolved) && told.sequence == 9 && told.connection == 4)
   }
 
   /// The note of a frame: an answer's time from the first copy, a round trip only of one copy, the time to the receipt.

@@ -74,7 +74,7 @@ import Testing
   /// Every message's fate is told when it is decided, and told again when a late answer changes it.
   @Test func settledTwice() {
     let run = Timeline("d.......a").run
-    #expect(run.heard.settled.map(\.fate) == [.unanswered, .acked])
+    #expect(run.heard.resolved.map(\.fate) == [.unanswered, .acked])
     #expect(run.totals[0][0].fates[0].late == 1)
     #expect(run.totals[0][0].fates[0].acked == 1)
     #expect(run.totals[0][0].fates[0].unanswered == 0)

@@ -107,7 +107,7 @@ import Testing
     talk.acknowledge(.clientToServer, at: Scene.ms(20_000))
     talk.send(frame(2), .serverToClient, at: Scene.ms(30_000))
     let run = Run(talk.packets, plans: [plan])
-    #expect(run.heard.settled.first?.fate == fate)
+    #expect(run.heard.resolved.first?.fate == fate)
     #expect(run.heard.finished.map(\.fate) == [.acked])
     #expect(run.heard.finished.first?.flags.contains(.late) == (fate == .unanswered))
   }

@@ -78,7 +78,7 @@ import Testing
 
   /// The median is that of the last ten.
   @Test func median() {
-    var figures = HeartbeatFigures()
+    var figures = HeartbeatMetrics()
     var now: Int64 = 0
     for i in 0..<25 {
       now += i < 15 ? 60_000 : 20_000 + Int64(i)

@@ -8,15 +8,15 @@ import Testing
 @Suite struct HeldTests {
   @Test func restsComeAsNew() throws {
     let budget = MemoryBudget(limit: 64 << 20)
-    let store = RestStore(budget: budget)
-    var rest: Ref<StreamRest>? = store.make()
+    let store = PartialFrameStore(budget: budget)
+    var rest: Ref<PartialFrame>? = store.make()
     let first = try #require(rest)
     let bytes = [UInt8](repeating: 7, count: 300)
     first.pointee.append(
       Bytes(bytes.span.bytes), StreamChunk(offset: 0, count: 200, timestamp: .distantPast, number: 1),
       streamOffset: 5_000)
     first.pointee.needed = 1_000
-    first.pointee.search = StreamRest.Search(
+    first.pointee.search = PartialFrame.Search(
       reached: 5_100, candidates: [5_050], wasted: 9, credit: 77, othersCredit: 88, othersHeld: 99)
     #expect(budget.held > 0)
     store.take(back: &rest)
@@ -24,7 +24,7 @@ import Testing
 
     let second = store.make()
     #expect(second == first)
-    #expect(second.pointee.search == StreamRest.Search())
+    #expect(second.pointee.search == PartialFrame.Search())
     #expect(second.pointee.count == 0 && second.pointee.needed == 0 && second.pointee.deliveryCount == 0)
     second.pointee.append(
       Bytes(bytes.span.bytes), StreamChunk(offset: 0, count: 100, timestamp: .distantPast, number: 2), streamOffset: 40)

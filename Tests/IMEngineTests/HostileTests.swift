@@ -25,7 +25,7 @@ import Testing
         mutated += 1
       }
       let run = Run(damaged) {
-        // Half of the runs believe every packet, so that what is behind the checksums is reached too.
+        // DirectionState of the runs believe every packet, so that what is behind the checksums is reached too.
         $0.verifiesChecksums = round % 2 == 0
         $0.exchangeCapacity = 1 << 12
       }
@@ -77,7 +77,7 @@ import Testing
     for i in 0..<6_000 {
       let linkType = [0, 1, 12, 14, 101, 108, 113, 178, 228, 229, 276][i % 11] as UInt16
       var bytes = random.bytes(Int(random.next() % 120))
-      // Half of them begin like something.
+      // DirectionState of them begin like something.
       if i % 2 == 0, bytes.count > 40 {
         let start = [1: 14, 113: 16, 276: 20, 0: 4, 108: 4, 178: 8][linkType] ?? 0
         bytes[start] = i % 4 == 0 ? 0x45 : 0x60

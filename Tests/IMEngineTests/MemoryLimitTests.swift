@@ -137,7 +137,7 @@ import Testing
     var options = EngineOptions(plans: Plans.both)
     options.memory = Self.limit
     options.sinkCost = (200, 0, 16 << 10)
-    options.needs = [.frames, .settled, .connections, .issues]
+    options.needs = [.frames, .resolved, .connections, .issues]
     let heard = Recorder()
     var engine = Engine(options: options, sink: heard)
     let count = Self.count(flood)

@@ -80,7 +80,7 @@ import Testing
   func answers(_ script: (name: String, port: UInt16, lines: [(Character, [[UInt8]])]), _ segmentSize: Int) {
     let run = run(script.lines, port: script.port, segmentSize: segmentSize)
     #expect(run.said == script.lines.flatMap { side, texts in texts.map { said(side, $0) } }.sorted(), "\(script.name)")
-    #expect(run.heard.settled.allSatisfy { $0.fate == .acked }, "\(script.name)")
+    #expect(run.heard.resolved.allSatisfy { $0.fate == .acked }, "\(script.name)")
     // A body where none is to be is no list of elements either.
     #expect(run.issues.count { $0.kind == .malformedBody } == 1, "\(script.name)")
     #expect(run.issues.allSatisfy { $0.kind == .malformedBody || $0.kind.name.hasPrefix("tlv") }, "\(script.name)")
@@ -101,7 +101,7 @@ import Testing
         ("C", numbers.map { M.publish("a", [1], qos: 1, packetID: UInt16($0)) }),
         ("S", numbers.map { M.packet(4, [0, $0, 0]) }),
       ], port: 1_883, segmentSize: segmentSize)
-    #expect(run.heard.settled.count { $0.fate == .acked } == 6)
+    #expect(run.heard.resolved.count { $0.fate == .acked } == 6)
     #expect(run.issues.map(\.kind) == Array(repeating: .malformedBody, count: 5))
     run.expectLedgerAddsUp()
   }
@@ -118,7 +118,7 @@ import Testing
         ("C", [D.message(280, flags: 0x80, 3, D.origin("gw"))]),
         ("S", [D.message(280, flags: 0, 3, [D.avp(268, 2_001)] + D.origin("ocs"))]),
       ], port: 3_868)
-    #expect(run.heard.settled.map(\.fate) == [.acked, .acked, .acked])
+    #expect(run.heard.resolved.map(\.fate) == [.acked, .acked, .acked])
     #expect(run.frames.count { $0.flags.contains(.malformed) } == 1)
     run.expectLedgerAddsUp()
   }
@@ -147,7 +147,7 @@ import Testing
         ("C", [connect]), ("S", [M5.connack()]), ("C", [M5.publish("a/b", [1], qos: 1, packetID: 7)]),
         ("S", [M5.answer(4, 7, reason: 0x10)]),
       ], port: 1_883)
-    #expect(run.heard.settled.map(\.fate) == [.acked, .acked])
+    #expect(run.heard.resolved.map(\.fate) == [.acked, .acked])
     #expect(run.issues.map(\.kind) == [.malformedBody])
     run.expectLedgerAddsUp()
   }
@@ -171,7 +171,7 @@ import Testing
     let run = Run(packets, plans: [plan])
     #expect(run.frames.map(\.type).sorted() == [1, 2, 3, 4, 12, 13])
     #expect(run.frames.first { $0.type == 3 }?.sequence == 9)
-    #expect(run.heard.settled.map(\.fate) == [.acked, .acked, .acked])
+    #expect(run.heard.resolved.map(\.fate) == [.acked, .acked, .acked])
     #expect(run.ledger.strayBytes == 0)
     #expect(run.heldBytes == 0)
     let used = run.ledger.decodedBytes + run.ledger.strayBytes + run.ledger.unreadBytes

@@ -7,7 +7,7 @@ import Testing
 /// A sink that only counts has frames wait for one another before they are tracked. It must be told what one is told that
 /// hears of each frame, for which none waits.
 @Suite struct RecordQueueTests {
-  private static let counting: EngineOptions.Needs = [.settled, .finished, .connections]
+  private static let counting: EngineOptions.Needs = [.resolved, .finished, .connections]
 
   @Test(arguments: try Samples.captures()) func samples(_ name: String) throws {
     guard let packets = try? Pcap.packets(name) else { return }
@@ -21,7 +21,7 @@ import Testing
   private func expectSame(_ packets: [TimedPacket], _ name: String) {
     let waiting = Run(packets, plans: Plans.usual) { $0.needs = Self.counting }
     let alone = Run(packets, plans: Plans.usual) { $0.needs = Self.counting.union([.frames, .issues]) }
-    expectSame(waiting.heard.settled.map { "\($0)" }, alone.heard.settled.map { "\($0)" }, "\(name): fates")
+    expectSame(waiting.heard.resolved.map { "\($0)" }, alone.heard.resolved.map { "\($0)" }, "\(name): fates")
     expectSame(waiting.heard.finished.map { "\($0)" }, alone.heard.finished.map { "\($0)" }, "\(name): exchanges")
     expectSame(waiting.heard.reports.map(Self.text), alone.heard.reports.map(Self.text), "\(name): reports")
     expectSame(waiting.totals.map { "\($0)" }, alone.totals.map { "\($0)" }, "\(name): totals")

@@ -14,7 +14,7 @@ import Testing
     _ packets: [TimedPacket], _ plan: ProtocolPlan, at place: Int, _ between: (inout Engine) throws -> Void
   ) rethrows -> Recorder {
     var options = EngineOptions(plans: [plan])
-    options.needs = [.frames, .settled, .finished, .issues, .connections]
+    options.needs = [.frames, .resolved, .finished, .issues, .connections]
     let heard = Recorder()
     var engine = Engine(options: options, sink: heard)
     for (turn, part) in [packets[..<place], packets[place...]].enumerated() {

@@ -34,7 +34,7 @@ import Testing
       (self.duplicates, self.keepAlives, self.keepAliveAcks, self.fins) = (duplicates, keepAlives, keepAliveAcks, fins)
     }
 
-    init(_ figures: SegmentFigures) {
+    init(_ figures: SegmentMetrics) {
       self.init(
         again: Int(figures.retransmissions), fast: Int(figures.fast), spurious: Int(figures.spurious),
         timeouts: Int(figures.timeouts), late: Int(figures.outOfOrder), lost: Int(figures.lost),

@@ -8,7 +8,7 @@ import Testing
 @Suite struct TotalsTests {
   private func engine(_ packets: [TimedPacket], _ heard: Recorder = Recorder()) -> Engine {
     var options = EngineOptions(plans: Plans.usual)
-    options.needs = [.frames, .settled, .finished, .issues, .connections]
+    options.needs = [.frames, .resolved, .finished, .issues, .connections]
     var engine = Engine(options: options, sink: heard)
     let batch = CaptureBuilder(packets).batch()
     engine.process(batch.bytes.span.bytes, batch.records.span)

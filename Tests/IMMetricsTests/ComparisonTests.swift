@@ -28,13 +28,13 @@ import Testing
         let isLost = Double(random.next() >> 11) / 0x1p53 < lost
         for message in 0..<UInt32(messages) {
           let trip = Int64(delay * exp(0.05 * normal()))
-          let settlement = Settlement(
+          let resolution = Resolution(
             Exchange(
               told: isLost ? .unanswered : .acked, role: 0, direction: .clientToServer, id: message,
               connection: connection, sentAt: start, decidedAt: start.advanced(by: .microseconds(trip)), copies: 1),
             endpoint: 0)
-          total.settled(settlement, role: .message)
-          groups.settled(settlement, role: .message)
+          total.resolved(resolution, role: .message)
+          groups.resolved(resolution, role: .message)
         }
       }
       return (total, groups)
@@ -47,7 +47,7 @@ import Testing
     var marks: [String: Int] = [:]
     for _ in 0..<pairs {
       let (one, other) = (old.groups(&random), new.groups(&random))
-      for figure in ComparedFigure.all(one.0, other.0, (one.1, other.1)) where figure.differs == true {
+      for figure in ComparedMetric.all(one.0, other.0, (one.1, other.1)) where figure.differs == true {
         marks[figure.name, default: 0] += 1
       }
     }
@@ -115,14 +115,14 @@ import Testing
     #expect(recorder.counts(at: 1_000_000) == (4, 2) && recorder.counts(at: .max) == (7, 0))
   }
 
-  private static func figure(_ name: String, _ unit: ComparedFigure.Unit, _ old: Double?, _ new: Double?)
-    -> ComparedFigure
+  private static func figure(_ name: String, _ unit: ComparedMetric.Unit, _ old: Double?, _ new: Double?)
+    -> ComparedMetric
   {
-    ComparedFigure(name: name, unit: unit, old: old, new: new, differs: false)
+    ComparedMetric(name: name, unit: unit, old: old, new: new, differs: false)
   }
 
   @Test func conditionsHold() throws {
-    func holds(_ text: String, _ unit: ComparedFigure.Unit, _ old: Double?, _ new: Double?) throws -> Bool {
+    func holds(_ text: String, _ unit: ComparedMetric.Unit, _ old: Double?, _ new: Double?) throws -> Bool {
       let condition = try #require(FailCondition(text), "\(text)")
       return !condition.failures(in: [Self.figure(condition.name, unit, old, new)]).isEmpty
     }
@@ -157,12 +157,12 @@ import Testing
           let exchange = Exchange(
             told: .acked, role: 0, direction: direction, id: message, connection: 1, sentAt: start,
             decidedAt: start.advanced(by: .milliseconds(trip)), copies: 1)
-          total.settled(Settlement(exchange, endpoint: 0), role: .message)
+          total.resolved(Resolution(exchange, endpoint: 0), role: .message)
         }
       }
       return total
     }
-    let figures = ComparedFigure.all(capture(10, 20), capture(10, 60))
+    let figures = ComparedMetric.all(capture(10, 20), capture(10, 60))
     let medians = figures.filter { $0.baseName == "rtt_p50" }
     #expect(medians.map(\.name) == ["rtt_p50[c2s]", "rtt_p50[s2c]"])
     #expect(medians.map(\.old) == [10, 20] && medians.map(\.new) == [10, 60])

@@ -31,7 +31,7 @@ import Testing
         nameIsNumber: record.sessionIsNumber)
     }
     func named(_ session: UInt32, _ name: String) {}
-    func settled(_ exchange: borrowing Exchange) {}
+    func resolved(_ exchange: borrowing Exchange) {}
     func connection(_ report: ConnectionReport) {}
     func adopted(_ exchange: UInt32, _ times: [Timestamp]) { store.adopted(exchange, times) }
     func issue(_ issue: IMEngine.Issue, _ connection: ConnectionInfo) {}

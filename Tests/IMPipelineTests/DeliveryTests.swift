@@ -93,7 +93,7 @@ import Testing
     #expect(lane.figures.dropped == 50)
     lane.tend(now: 10) { text, _ in said.append(text) }
     #expect(tend(&lane, at: 11, &said) { $0.isIdle })
-    #expect(lane.figures == DeliveryLane.Figures(done: 50, failed: 50, timedOut: 2, dropped: 50))
+    #expect(lane.figures == DeliveryLane.StoredMetrics(done: 50, failed: 50, timedOut: 2, dropped: 50))
   }
 
   /// What the other end answers, how often it is tried, and what is said.
@@ -131,7 +131,7 @@ import Testing
     #expect(tend(&lane, at: 0, &said) { !$0.isRunning })
     #expect(tend(&lane, at: 2, &said) { $0.isIdle })
     #expect(try String(contentsOfFile: note, encoding: .utf8) == "a\na\nb\nc\n")
-    #expect(lane.figures == DeliveryLane.Figures(done: 3))
+    #expect(lane.figures == DeliveryLane.StoredMetrics(done: 3))
   }
 
   /// Of two programs about one alert the second waits for the first; one about another alert does not. The first one waits for a file that only
@@ -167,7 +167,7 @@ import Testing
     #expect(!lane.isRunning && !lane.isIdle)
     #expect(tend(&lane, at: max(wait, 1.5), &said) { $0.isIdle })
     #expect(try String(contentsOfFile: note, encoding: .utf8) == "try\ntry\n")
-    #expect(lane.figures == DeliveryLane.Figures(done: 1) && said == [])
+    #expect(lane.figures == DeliveryLane.StoredMetrics(done: 1) && said == [])
   }
 
   /// What cannot be delivered is handed over, in order, with all that waits behind it; what is refused is not.
@@ -194,7 +194,7 @@ import Testing
       now += 5
     }
     #expect(kept == ["a", "b", "c"] && lane.isIdle)
-    #expect(lane.figures == DeliveryLane.Figures(failed: 1, spooled: 3))
+    #expect(lane.figures == DeliveryLane.StoredMetrics(failed: 1, spooled: 3))
     // At the end what runs is handed over before what waits.
     kept = []
     for (key, script) in [("d", "exec sleep 60"), ("e", "printf 200"), ("f", "printf 200")] {

@@ -29,7 +29,7 @@ import Testing
     let companions = try run.companions(choices, Output.standard())
     let stats = StatsSink(plans: plans)
     // As a live capture is read: reports come when connections are over.
-    let driver = run.driver(run.engine([.connections, .settlements], sink: stats, companions: companions), companions)
+    let driver = run.driver(run.engine([.connections, .resolutions], sink: stats, companions: companions), companions)
     _ = run.lead(driver)
     let page = try #require(companions.lazy.compactMap { $0 as? LivePage }.first)
     return (page.model(driver), stats)

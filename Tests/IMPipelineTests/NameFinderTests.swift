@@ -54,7 +54,7 @@ import Testing
     func browse() throws -> (batches: Int, named: Int) {
       let cache: NameCache = try #require(try NameCache(path))
       var finder = NameFinder(file: ["10.1.0.3": "mine"], cache: cache, resolver: witness, now: { now })
-      var book = NameBook()
+      var book = NameRegistry()
       var batches = 0
       book.want(Self.addresses + ["alice", "49147"])
       while let request = book.nextRequest() {

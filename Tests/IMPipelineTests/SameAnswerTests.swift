@@ -100,7 +100,7 @@ import Testing
         run, output, isJSON: format == .messagesJSON, style: TextStyle(), choice: MessageChoice())
     case .streams, .streamsJSON:
       _ = printStreams(
-        input, .deaf, .none, output, report: report, isJSON: format == .streamsJSON, folder: nil)
+        input, .ignoresSignals, .none, output, report: report, isJSON: format == .streamsJSON, folder: nil)
     }
     var bytes = [UInt8](repeating: 0, count: Int(output.byteCount))
     #expect(pread(descriptor, &bytes, bytes.count, 0) == bytes.count)

@@ -13,7 +13,7 @@ struct StatsTruthTests {
     let plans = try loadProfiles(["tjp"])
     let sink = StatsSink(plans: plans)
     var options = EngineOptions(plans: plans)
-    options.needs = [.connections, .settlements, .lateReports]
+    options.needs = [.connections, .resolutions, .lateReports]
     var engine = Engine(options: options, sink: sink)
     let batch = CaptureBuilder(try Samples.packets(sample)).batch()
     engine.process(batch.bytes.span.bytes, batch.records.span)

@@ -164,7 +164,7 @@ import Testing
     for i in 0..<40 { tell(3, .payload(inner: UInt64(i * 9), key: 7, phase: 0), 9, at: i * 9) }
     for i in 0..<40 { tell(4, .packed(key: nil, phase: 0), 9, at: i * 9) }
     #expect(sink.leftOut == [2, 3, 4])
-    sink.settle()
+    sink.resolve()
     for serial in UInt32(1)...4 {
       let old = [UInt8](repeating: 65, count: 100)
       var new = old

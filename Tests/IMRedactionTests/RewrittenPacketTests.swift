@@ -53,7 +53,7 @@ import Testing
         bytes: [byte, byte].span.bytes)
     }
     func stands(at offset: Int64, _ count: Int) -> [UInt8] {
-      sink.settle()
+      sink.resolve()
       let old = [UInt8](repeating: 1, count: count + 2)
       var new = old
       sink.apply(old, to: &new, 1..<count + 1, at: offset, way)

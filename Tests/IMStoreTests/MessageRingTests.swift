@@ -75,8 +75,8 @@ import Testing
     #expect(line.batch.messages.allSatisfy { $0.exchange.fate == .acked })
     #expect(line.batch.changes.isEmpty)
     // From where half of a number is more than the distance, nothing comes late.
-    let settled = ids.filter { Int($0) > 4 * distance }
-    let isSettled = zip(settled, settled.dropFirst()).allSatisfy { $0 < $1 }
+    let resolved = ids.filter { Int($0) > 4 * distance }
+    let isSettled = zip(resolved, resolved.dropFirst()).allSatisfy { $0 < $1 }
     #expect(isSettled)
     let isInOrder = ids.elementsEqual(0..<UInt32(count))
     if distance < MessageRing.least { #expect(isInOrder) }

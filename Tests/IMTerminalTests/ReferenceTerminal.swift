@@ -64,7 +64,7 @@ struct ReferenceTerminal {
 
   private mutating func put(_ at: Int, _ text: String, _ style: String) {
     guard (0..<width).contains(at) else { return }
-    // Half of a wide cluster takes the other half with it.
+    // DirectionState of a wide cluster takes the other half with it.
     if cells[row][at].isEmpty, at > 0, !text.isEmpty { cells[row][at - 1] = " " }
     if at + 1 < width, cells[row][at + 1].isEmpty { cells[row][at + 1] = " " }
     cells[row][at] = text

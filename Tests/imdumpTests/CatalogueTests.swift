@@ -85,7 +85,7 @@ import Testing
   }
 
   /// The sum of what stands at a figure's place, at all values of its dimensions; what is not there counts as none.
-  static func sum(_ info: FigureInfo, _ place: String, in objects: [[String: Any]]) -> Int {
+  static func sum(_ info: MetricInfo, _ place: String, in objects: [[String: Any]]) -> Int {
     let places = info.leaves(place).map { $0.path.joined(separator: ".") }
     return objects.reduce(0) { sum, object in
       places.reduce(sum) { $0 + (value(object, $1) as? Int ?? 0) }
@@ -170,7 +170,7 @@ import Testing
         }
       }
     }
-    let scopes: [(String, [FigureInfo], besides: Set<String>)] = [
+    let scopes: [(String, [MetricInfo], besides: Set<String>)] = [
       ("server", Catalogue.servers.map(\.info), ["refusals", "refusals_others"]),
       ("run", Catalogue.run.map(\.info), []),
       ("types", Catalogue.types.map(\.info), ["profile", "type"]),
@@ -228,7 +228,7 @@ import Testing
         Self.names(stream, "", &streams)
       }
     }
-    for (printed, figures, besides): (Set<String>, [FigureInfo], Set<String>) in [
+    for (printed, figures, besides): (Set<String>, [MetricInfo], Set<String>) in [
       (
         streams, Catalogue.streams.map(\.info),
         [
@@ -260,7 +260,7 @@ import Testing
         #expect(!info.help.isEmpty && !info.help.hasSuffix("."), "\(scope): \(info.id)")
         #expect(info.dimensions.count <= 2, "\(scope): \(info.id)")
       }
-      for names in [\.json, \.connection, \.interval, \.capture] as [KeyPath<FigureInfo, [String]>] {
+      for names in [\.json, \.connection, \.interval, \.capture] as [KeyPath<MetricInfo, [String]>] {
         let leaves = figures.flatMap { info in info[keyPath: names].flatMap { info.leaves($0).map(\.path) } }
         #expect(Set(leaves).count == leaves.count, "\(scope): a name stands for two figures")
       }
@@ -337,7 +337,7 @@ import Testing
   }
 
   /// The lines and tables that have the figures of a scope.
-  private static let places: [String: [FigureText.Place]] = [
+  private static let places: [String: [MetricPresentation.Place]] = [
     "The run": [
       .packets, .seen, .bytes, .evictions, .connections, .traffic, .issues, .problems, .tiles, .also, .unseen,
     ],
@@ -382,7 +382,7 @@ import Testing
     }
     try expect(list, in: "docs/figures.md", between: "<!-- figures -->\n", and: "\n<!-- end -->")
     var moments = "\n| Moment | Belongs to | Final |\n|---|---|---|\n"
-    for moment in FigureMoment.allCases {
+    for moment in MetricTiming.allCases {
       moments += "| \(moment.rawValue) | \(moment.attribution) | \(moment.finality) |\n"
     }
     try expect(moments, in: "docs/figures.md", between: "<!-- moments -->\n", and: "\n<!-- end of moments -->")

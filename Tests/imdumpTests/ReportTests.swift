@@ -40,7 +40,7 @@ import Testing
       })
   }
 
-  // MARK: Figures
+  // MARK: StoredMetrics
 
   @Test(arguments: try Samples.captures()) func tilesAreThoseOfStats(_ sample: String) throws {
     let (_, root) = try Self.page([Samples.path(sample)])

@@ -98,7 +98,7 @@ import Testing
 
   /// What no capture file brings: the kernel's figures, an interface, memory that runs out; and an answer after ten seconds.
   private static func live(_ found: Found) throws {
-    var figures = CaptureFigures()
+    var figures = CaptureMetrics()
     (figures.received, figures.dropped, figures.interfaceDropped) = (1_000, 10, 1)
     (figures.outputFailed, figures.outputDropped) = (1, 20)
     (figures.cpuMilliseconds, figures.residentBytes, figures.uptimeSeconds) = (1.5, 1 << 20, 60)

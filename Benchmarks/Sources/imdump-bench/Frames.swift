@@ -43,7 +43,7 @@ enum FrameMarks {
       bench.browser.handle(.key(round % 7 == 0 ? Key(.down) : Key(.pageDown)), at: bench.now)
       bench.paint(200, 60)
       frames.add(threadMilliseconds() - before)
-      bench.settle()
+      bench.resolve()
     }
     tell("a frame of 200x60, scrolling", "<= 16 ms", frames.text, frames.percentile(99) <= 16)
     let book = bench.browser.rowBook
@@ -54,10 +54,10 @@ enum FrameMarks {
     var resizes = Times()
     for _ in 0..<100 {
       bench.paint(80, 24)
-      bench.settle()
+      bench.resolve()
       bench.painter.invalidate()
       resizes.measure { bench.paint(200, 60) }
-      bench.settle()
+      bench.resolve()
     }
     tell("from 80 to 200 columns, to the first frame", "<= 50 ms", resizes.text, resizes.largest <= 50)
     tell(
@@ -78,7 +78,7 @@ enum FrameMarks {
     let built = Atomic<Int>(0)
     let building = try WorkerThread("bench-rows", isBehind: true, for: "rows", "lay out rows") {
       while !isOver.load(ordering: .relaxed) {
-        var book = RowBook()
+        var book = RowCache()
         book.use(RowLayout(width: 200, showsClient: true), version: 1)
         book.nextRequest(rows, seen: 0..<0)?.layOut { book.accept($0) }
         built.add(1, ordering: .relaxed)
@@ -92,7 +92,7 @@ enum FrameMarks {
         bench.browser.handle(.key(Key(.pageDown)), at: bench.now)
         bench.paint(200, 60)
       }
-      bench.settle()
+      bench.resolve()
     }
     isOver.store(true, ordering: .relaxed)
     building.join()
@@ -117,13 +117,13 @@ struct Screen {
     self.reader = reader
     finder = PageFinder(reader, zone: .utc)
     sessions = try reader.sessions()
-    settle()
+    resolve()
   }
 
   mutating func press(_ key: Key) {
     browser.handle(.key(key), at: now)
     paint(200, 60)
-    settle()
+    resolve()
   }
 
   mutating func paint(_ width: Int, _ height: Int) {
@@ -133,7 +133,7 @@ struct Screen {
   }
 
   /// Answers until nothing is asked for.
-  mutating func settle() {
+  mutating func resolve() {
     for _ in 0..<20 {
       now += .milliseconds(100)
       let requests = browser.takeRequests(at: now)

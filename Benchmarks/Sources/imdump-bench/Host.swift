@@ -24,7 +24,7 @@ enum Host {
     guard let wakeEnd = TerminalSignals.start(), let session = TerminalSession() else { return 69 }
     let loading = StoreLoading { TerminalSignals.wake() }
     loading.change { $0.commits = 1 }
-    let answers = AnswerDesk { TerminalSignals.wake() }
+    let answers = AnswerMailbox { TerminalSignals.wake() }
     let browser = Browser(BrowsedSource(files: [store], isStore: true), zone: .utc)
     let loop = BrowseLoop(
       browser, session, colours: .many, wakeEnd: wakeEnd, answers: answers, loading: loading, isThere: true

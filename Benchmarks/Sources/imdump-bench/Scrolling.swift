@@ -47,13 +47,13 @@ enum ScrollMarks {
     let reader = try StoreReader(store)
     let finder = PageFinder(reader, zone: .utc)
     var painter = Painter(.many)
-    var window = MessageWindow(), book = RowBook()
+    var window = MessageWindow(), book = RowCache()
     let layout = RowLayout(width: width, showsClient: true)
     window.resize(height - 4)
     window.open(PageRequest.Choice())
     var spent = 0.0
     var frames = 0
-    func settle() throws {
+    func resolve() throws {
       while let request = window.nextRequest() {
         guard let page = try finder.page(request) else { return }
         let begun = milliseconds()
@@ -70,7 +70,7 @@ enum ScrollMarks {
       for answer in answers { book.accept(answer) }
       spent += milliseconds() - begun
     }
-    try settle()
+    try resolve()
     while let selected = window.selected?.message.id, Int(selected) <= count {
       let begun = milliseconds()
       var grid = Grid(width: width, height: height)
@@ -82,7 +82,7 @@ enum ScrollMarks {
       frames += 1
       window.move(step)
       spent += milliseconds() - begun
-      try settle()
+      try resolve()
       if window.selected?.message.id == selected { break }
     }
     return (spent, frames)

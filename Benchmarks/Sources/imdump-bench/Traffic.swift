@@ -156,14 +156,14 @@ private struct PacketBytes {
     bytes.big(0x5000_faf0 | UInt32(flags) << 16)
     bytes.big(0)
     bytes += payload
-    put(sum(start + 20, bytes.count, UInt32(6 + 20 + payload.count) + half(start + 12, start + 20)), start + 36)
+    put(sum(start + 20, bytes.count, UInt32(6 + 20 + payload.count) + state(start + 12, start + 20)), start + 36)
   }
 
   private mutating func put(_ value: UInt16, _ place: Int) {
     (bytes[place], bytes[place + 1]) = (UInt8(value >> 8), UInt8(value & 255))
   }
 
-  private func half(_ from: Int, _ to: Int) -> UInt32 {
+  private func state(_ from: Int, _ to: Int) -> UInt32 {
     var sum: UInt32 = 0
     var place = from
     while place + 1 < to {
@@ -174,7 +174,7 @@ private struct PacketBytes {
   }
 
   private func sum(_ from: Int, _ to: Int, _ begun: UInt32) -> UInt16 {
-    var sum = begun + half(from, to)
+    var sum = begun + state(from, to)
     while sum >> 16 != 0 { sum = sum & 0xffff + sum >> 16 }
     return ~UInt16(truncatingIfNeeded: sum)
   }

@@ -38,7 +38,8 @@ private struct Log: Command {
   /// Words that say the same, all options before the operands.
   var canonical: [String] {
     let values = events.map { $0 == "-r" ? ["-r", ""] : [$0] }.flatMap(\.self)
-    return values + Array(repeating: "-v", count: count) + (number > 0 ? ["--number=\(number)"] : []) + ["--"] + operands
+    return values + Array(repeating: "-v", count: count) + (number > 0 ? ["--number=\(number)"] : []) + ["--"]
+      + operands
   }
 }
 
@@ -63,7 +64,8 @@ private enum Root: CommandGroup {
       fail("\(command.canonical) is something else")
     }
   case .run(let command): if !(command is Log.Other) { fail("\(command)") }
-  case .help(let text): if text.split(separator: "\n").contains(where: { $0.count > 80 }) { fail("a long line of help") }
+  case .help(let text):
+    if text.split(separator: "\n").contains(where: { $0.count > 80 }) { fail("a long line of help") }
   case .version(let text): if text != "1" { fail("version \(text)") }
   case .refusal(let refusal):
     let bad = { (scalar: Unicode.Scalar) in scalar.value < 32 || (0x7f..<0xa0).contains(scalar.value) }

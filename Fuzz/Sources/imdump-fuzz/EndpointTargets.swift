@@ -131,7 +131,7 @@ private struct Scene {
   private var sessions: [SessionID] = []
   private var server: ServerCore
   private var wires: [Wire] = []
-  private var now = Moment.seconds(1_000)
+  private var now = Instant.seconds(1_000)
   private var inbox = Inbox()
   private var sent: Set<String> = []
   private var told: [String] = []
@@ -165,7 +165,7 @@ private struct Scene {
       sessions.append(clients[index].addSession(at: now))
       try? clients[index].connect(sessions[index], at: now)
     }
-    settle()
+    resolve()
   }
 
   mutating func play(_ script: inout Script) {
@@ -197,7 +197,7 @@ private struct Scene {
     default:
       _ = clients[client].cancel(MessageID(rawValue: UInt64(script.byte())), in: sessions[client], at: now)
     }
-    settle()
+    resolve()
   }
 
   // MARK: what the script does
@@ -232,7 +232,7 @@ private struct Scene {
         arrive(index, up: true, .max)
         if index < wires.count { arrive(index, up: false, .max) }
       }
-      settle()
+      resolve()
     }
   }
 
@@ -302,20 +302,20 @@ private struct Scene {
     for index in clients.indices {
       for _ in 0..<100 where clients[index].deadline.map({ $0 <= now }) ?? false {
         clients[index].deadlineReached(at: now)
-        settle()
+        resolve()
       }
       if let deadline = clients[index].deadline, deadline <= now { fail("a client's deadline stays in the past") }
     }
     for _ in 0..<100 where server.deadline.map({ $0 <= now }) ?? false {
       server.deadlineReached(at: now)
-      settle()
+      resolve()
     }
     if let deadline = server.deadline, deadline <= now { fail("the server's deadline stays in the past") }
   }
 
   // MARK: what the cores ask for
 
-  private mutating func settle() {
+  private mutating func resolve() {
     for _ in 0..<10_000 {
       var isBusy = false
       for index in clients.indices {

@@ -51,8 +51,8 @@ private final class Sink: EngineSink {
   /// Is handed the bytes of each frame.
   var check: ((UnsafeRawBufferPointer) -> Void)?
   // The rooms' own empty ones are not seen from another package.
-  func settled(_ exchange: borrowing Exchange) {}
-  func settled(_ batch: Span<Settlement>) {}
+  func resolved(_ exchange: borrowing Exchange) {}
+  func resolved(_ batch: Span<Resolution>) {}
   func finished(_ exchange: borrowing Exchange) {}
   func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp) {}
   func receipt(_ receipt: MessageReceipt) {}
@@ -91,7 +91,7 @@ private func run(_ bytes: [UInt8], _ records: [PacketRecord], plans: [ProtocolPl
   -> [UInt8]?
 {
   var options = EngineOptions(plans: plans)
-  options.needs = [.frames, .settled, .finished, .issues, .connections, .progress]
+  options.needs = [.frames, .resolved, .finished, .issues, .connections, .progress]
   options.exchangeCapacity = 64
   options.verifiesChecksums = sums
   options.memory = memory
@@ -110,7 +110,7 @@ func run(
   growth: [(after: Int, line: String)], hasLate: Bool, check checkFrame: (UnsafeRawBufferPointer) -> Void
 ) {
   var options = EngineOptions(plans: plans)
-  options.needs = [.frames, .settled, .finished, .issues, .connections, .progress]
+  options.needs = [.frames, .resolved, .finished, .issues, .connections, .progress]
   options.exchangeCapacity = 64
   options.verifiesChecksums = false
   options.memory = memory
@@ -165,7 +165,7 @@ private func redact(_ bytes: [UInt8], _ records: [PacketRecord], plans: [Protoco
   var engine = Engine(options: options, sink: sink)
   engine.process(bytes.span.bytes, records.span)
   engine.finish()
-  sink.settle()
+  sink.resolve()
   var finder = EndpointFinder()
   var packets = PacketRedactor(names)
   for record in records {

@@ -136,7 +136,9 @@ private func tlv(_ input: UnsafeRawBufferPointer, _ plan: ProtocolPlan) {
     fail("HTTP of \(count) bytes")
   }
   if case .header(let header) = WebSocketHeader.read(view, 0, input.count, isMasked: nil, allowsCompression: true) {
-    if header.count > input.count || header.payloadCount > WebSocketHeader.longestPayload { fail("a header of \(header)") }
+    if header.count > input.count || header.payloadCount > WebSocketHeader.longestPayload {
+      fail("a header of \(header)")
+    }
   }
 }
 
@@ -208,7 +210,9 @@ private struct Nothing: FilterRecord {
   let middle = Int(bytes.first ?? 0) % (bytes.count + 1)
   var (whole, split) = (InputParser(), InputParser())
   let events = whole.feed(bytes)
-  if split.feed(bytes[..<middle]) + split.feed(bytes[middle...]) != events { fail("keys depend on how bytes are split") }
+  if split.feed(bytes[..<middle]) + split.feed(bytes[middle...]) != events {
+    fail("keys depend on how bytes are split")
+  }
   if whole.timeout() != split.timeout() { fail("what is left depends on how bytes are split") }
 
   var grid = Grid(width: 40, height: 3)

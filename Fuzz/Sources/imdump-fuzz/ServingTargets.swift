@@ -79,7 +79,7 @@ private func check(_ request: HTTPRequest, _ head: ArraySlice<UInt8>) {
 /// gets one answer at most, from its beginning; and the capture is asked for a text once until it has written it.
 @Sendable private func responder(_ input: UnsafeRawBufferPointer) {
   var script = Script(input)
-  var desk = WebDesk(WebOffers(hasPage: true, isLocal: script.byte() & 1 == 0))
+  var desk = WebDispatcher(WebOffers(hasPage: true, isLocal: script.byte() & 1 == 0))
   var now = 0.0, number: Int32 = 0, wanted = 0
   var taken: [Int32: Double] = [:], sent: [Int32: [UInt8]] = [:]
   let words = [
@@ -127,9 +127,10 @@ private func check(_ request: HTTPRequest, _ head: ArraySlice<UInt8>) {
     desk.expire(at: now)
     desk.expire(at: now)
     _ = desk.takeOver()
-    if desk.clients.count > WebDesk.maximumClients { fail("\(desk.clients.count) connections") }
+    if desk.clients.count > WebDispatcher.maximumClients { fail("\(desk.clients.count) connections") }
     if desk.nextEnd <= now { fail("something has lasted too long") }
-    for client in desk.clients where now - (taken[client.descriptor] ?? 0) > WebConnection.patience + WebConnection.pagePatience {
+    for client in desk.clients
+    where now - (taken[client.descriptor] ?? 0) > WebConnection.patience + WebConnection.pagePatience {
       fail("a connection of more than thirty seconds")
     }
   }

@@ -132,7 +132,7 @@ package enum ECSFields {
 
   /// The fields of figures, at the places below `prefix` that `places` gives.
   static func figures(
-    _ figures: [FigureInfo], below prefix: String, of dataset: ECSDataset, at places: (FigureInfo) -> [String]
+    _ figures: [MetricInfo], below prefix: String, of dataset: ECSDataset, at places: (MetricInfo) -> [String]
   ) -> [ECSField] {
     figures.flatMap { figure in
       places(figure).flatMap { place in

@@ -27,7 +27,7 @@ extension ECSFields {
       ECSField("imdump.capture.link_type", .keyword, [.capture], "the link type's name"),
     ]
 
-  private static func counted(_ kind: FigureKind) -> [ECSField] {
+  private static func counted(_ kind: MetricKind) -> [ECSField] {
     let figures = Catalogue.captures.map(\.info).filter { $0.kind == kind }
     return ECSField.measured(
       kind == .counter ? .counter : .gauge,

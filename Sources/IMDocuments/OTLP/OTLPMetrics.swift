@@ -49,7 +49,7 @@ struct OTLPMetrics {
   }
 
   let temporality: OTLPTemporality
-  /// By index of `ServerBook`.
+  /// By index of `ServerRegistry`.
   private(set) var servers: [Server] = []
   /// Of the capture's packets, by outcome.
   var packets: [UInt64] = [0, 0, 0, 0]

@@ -8,7 +8,7 @@ import IMWire
 extension OTLPWriter {
   /// The log record of an issue that `WeirdLimiter` lets through.
   func weird(
-    _ issue: Issue, _ admission: WeirdLimiter.Admission, _ record: ConnectionBook.Record, decidedAt: Timestamp
+    _ issue: Issue, _ admission: WeirdLimiter.Admission, _ record: ConnectionRegistry.Record, decidedAt: Timestamp
   ) {
     let info = record.pointee.info
     let profile = ecs.profile(info.plan)
@@ -30,7 +30,7 @@ extension OTLPWriter {
 
   /// The log record of a connection's report: at its end, or a cumulative one while it lives.
   func connection(
-    _ report: ConnectionReport, _ record: ConnectionBook.Record, _ told: ReportCounts,
+    _ report: ConnectionReport, _ record: ConnectionRegistry.Record, _ told: ReportCounts,
     since last: ConnectionSnapshot.Totals, plan: UInt8, decidedAt: Timestamp
   ) {
     let info = report.info
@@ -60,7 +60,7 @@ extension OTLPWriter {
       out.attribute("imdump.conn.report", number: UInt64(record.pointee.reports))
       out.attribute("imdump.conn.midstream", flag: !report.sawSyn)
       out.attribute("imdump.conn.close_reason") { $0.text(report.reason.name) }
-      FigureTrees.forEach(ecs.snapshot(report, record, told, last, profile), isWanted: { $0 != "delta" }) {
+      MetricTrees.forEach(ecs.snapshot(report, record, told, last, profile), isWanted: { $0 != "delta" }) {
         name, isWhole, text in
         out.literal(",{\"key\":\"imdump.conn.")
         out.text(name)

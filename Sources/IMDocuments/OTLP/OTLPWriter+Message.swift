@@ -8,7 +8,7 @@ extension OTLPWriter {
   /// The log record of one message whose fate was decided at `decidedAt`.
   func message(
     _ exchange: Exchange, _ status: StatusCode?, _ facts: UnsafePointer<MessageFacts>?,
-    _ record: ConnectionBook.Record, keepsTexts: Bool, decidedAt: Timestamp
+    _ record: ConnectionRegistry.Record, keepsTexts: Bool, decidedAt: Timestamp
   ) {
     let form = ecs.form(exchange.plan)
     let texts = ecs.texts(record, keeps: keepsTexts)
@@ -76,7 +76,7 @@ extension OTLPWriter {
   /// An answer after that changes no span.
   func span(
     _ exchange: Exchange, _ status: StatusCode?, _ facts: UnsafePointer<MessageFacts>?,
-    _ record: ConnectionBook.Record, keepsTexts: Bool, decidedAt: Timestamp
+    _ record: ConnectionRegistry.Record, keepsTexts: Bool, decidedAt: Timestamp
   ) {
     let form = ecs.form(exchange.plan)
     let texts = ecs.texts(record, keeps: keepsTexts)
@@ -136,7 +136,7 @@ extension OTLPWriter {
   /// Who talks, and the session.
   @inline(__always)
   private func common(
-    _ exchange: Exchange, _ facts: UnsafePointer<MessageFacts>?, _ record: ConnectionBook.Record,
+    _ exchange: Exchange, _ facts: UnsafePointer<MessageFacts>?, _ record: ConnectionRegistry.Record,
     _ form: UnsafePointer<MessageForm>, _ texts: MessageTexts, _ out: inout ByteWriter
   ) {
     out.part(texts[.attributes])

@@ -121,14 +121,14 @@ extension OTLPWriter {
 
   /// Adds the points of the capture's packets, as far as these were counted.
   func capture(
-    _ figures: CaptureFigures, since previous: CaptureFigures?, from start: Timestamp, to end: Timestamp,
+    _ figures: CaptureMetrics, since previous: CaptureMetrics?, from start: Timestamp, to end: Timestamp,
     _ points: inout OTLPPoints
   ) {
     let outcomes: [(StaticString, UInt64?)] = [
-      ("received", CaptureFigures.growth(figures.received, previous?.received)),
-      ("dropped_by_kernel", CaptureFigures.growth(figures.dropped, previous?.dropped)),
-      ("dropped_by_interface", CaptureFigures.growth(figures.interfaceDropped, previous?.interfaceDropped)),
-      ("processed", CaptureFigures.growth(figures.processed, previous?.processed)),
+      ("received", CaptureMetrics.growth(figures.received, previous?.received)),
+      ("dropped_by_kernel", CaptureMetrics.growth(figures.dropped, previous?.dropped)),
+      ("dropped_by_interface", CaptureMetrics.growth(figures.interfaceDropped, previous?.interfaceDropped)),
+      ("processed", CaptureMetrics.growth(figures.processed, previous?.processed)),
     ]
     let isDelta = options.temporality == .delta
     for (place, outcome) in outcomes.enumerated() {

@@ -17,7 +17,7 @@ package final class PeerReport {
   /// Gives what the endpoint has counted so far, by the article's names; times in seconds.
   package var counted: () -> [String: Double] = { [:] }
   /// Alerts that fired, and those that are resolved.
-  package var alertFigures: AlertFigures { monitor?.figures ?? AlertFigures() }
+  package var alertFigures: AlertMetrics { monitor?.figures ?? AlertMetrics() }
 
   private let role: Role
   private let server: Endpoint
@@ -115,7 +115,7 @@ package final class PeerReport {
 
   // MARK: messages
 
-  /// A message was sent for the first time. - Returns: its name, for `settled`.
+  /// A message was sent for the first time. - Returns: its name, for `resolved`.
   package func sent(by client: UInt32, at time: Timestamp) -> UInt32 {
     tick(time)
     lastID &+= 1
@@ -125,7 +125,7 @@ package final class PeerReport {
   }
 
   /// What became of a message that was sent `copies` times from `sentAt` on is known.
-  package func settled(
+  package func resolved(
     _ id: UInt32, by client: UInt32, isAnswered: Bool, copies: Int, sentAt: Timestamp, at time: Timestamp
   ) {
     tick(time)
@@ -160,7 +160,7 @@ package final class PeerReport {
   }
 
   private func tell(_ exchange: Exchange, role: FrameRole, at time: Timestamp) {
-    metrics.settled(exchange, role: role, elsewhere: false)
+    metrics.resolved(exchange, role: role, elsewhere: false)
     monitor?.told(exchange, of: info(exchange.connection), at: time)
   }
 
@@ -184,7 +184,7 @@ package final class PeerReport {
     monitor?.finish(at: time)
     monitor?.end()
     for _ in 0..<max(0, open) {
-      metrics.settled(exchange(.pending, kinds.message, 0, 0, 1, time, time), role: .message, elsewhere: false)
+      metrics.resolved(exchange(.pending, kinds.message, 0, 0, 1, time, time), role: .message, elsewhere: false)
     }
     if let period = clock.finish() { end(period) }
     writeEnded()

@@ -63,7 +63,7 @@ final class ClientDriver {
   }
 
   /// Has the store keep what has changed, before any of it is sent.
-  private func keep(_ core: inout ClientCore, _ now: Moment) {
+  private func keep(_ core: inout ClientCore, _ now: Instant) {
     guard let store, !hasStoreFailed else { return }
     do { try store.append(core.takeOperations()) } catch {
       hasStoreFailed = true
@@ -194,7 +194,7 @@ final class ClientDriver {
 
   // MARK: what the core tells
 
-  private func turn(_ core: inout ClientCore, _ now: Moment) {
+  private func turn(_ core: inout ClientCore, _ now: Instant) {
     core.take(&inbox)
     observers.publish(inbox)
     for event in inbox.events {

@@ -4,7 +4,7 @@ final class Clockwork<Core: EndpointCore>: Watcher {
   private let loop: EventLoop
   private var watch = EventLoop.Watch.none
   private var token: TimerWheel.Token?
-  private var scheduled: Moment?
+  private var scheduled: Instant?
   private var isAwake = false
   private var isStopped = false
 
@@ -46,7 +46,7 @@ final class Clockwork<Core: EndpointCore>: Watcher {
     reschedule(isDone ? transport.deadline : transport.moment)
   }
 
-  private func reschedule(_ deadline: Moment?) {
+  private func reschedule(_ deadline: Instant?) {
     guard deadline != scheduled else { return }
     scheduled = deadline
     guard let deadline else {

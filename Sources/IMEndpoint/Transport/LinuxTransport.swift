@@ -12,7 +12,7 @@ public final class LinuxTransport<Core: EndpointCore> {
   public private(set) var core: Core
   /// Called at the end of every turn in which the core was called, before its commands are carried out: the place to take
   /// out what arrived and to send more.
-  public var onTurn: ((inout Core, Moment) -> Void)?
+  public var onTurn: ((inout Core, Instant) -> Void)?
 
   /// Whether connections are set up as the core asks. False leaves them as the system has them but for `TCP_NODELAY`: what
   /// plain TCP does, to compare with.
@@ -48,10 +48,10 @@ public final class LinuxTransport<Core: EndpointCore> {
   }
 
   /// The moment of the loop's turn, as cores have it.
-  public var moment: Moment { Moment(nanoseconds: loop.now) }
+  public var moment: Instant { Instant(nanoseconds: loop.now) }
 
   /// Calls the core; what it asks for is done at the end of the turn.
-  public func update<Result>(_ body: (inout Core, Moment) -> Result) -> Result {
+  public func update<Result>(_ body: (inout Core, Instant) -> Result) -> Result {
     clockwork?.wake()
     return body(&core, moment)
   }
@@ -202,7 +202,7 @@ public final class LinuxTransport<Core: EndpointCore> {
     largest.channel.fail(.system(ENOBUFS))
   }
 
-  var deadline: Moment? { core.deadline }
+  var deadline: Instant? { core.deadline }
 
   func callOnTurn() { onTurn?(&core, moment) }
 

@@ -16,7 +16,7 @@ struct ArrivalOrder: Sendable {
     /// The session and the connection that it came in.
     var place: Int
     var connection: ConnectionID
-    var at: Moment
+    var at: Instant
     var stored: StoredContent?
   }
 
@@ -40,7 +40,7 @@ struct ArrivalOrder: Sendable {
   private var held: [UInt64: Held] = [:]
   private var heldBytes = 0
   /// Since when the oldest of the messages that wait does.
-  private(set) var waitingSince: Moment?
+  private(set) var waitingSince: Instant?
 
   /// Nothing before `first` is waited for.
   init(first: UInt64) {

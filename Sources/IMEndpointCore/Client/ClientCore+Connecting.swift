@@ -3,7 +3,7 @@ public import IMWire
 /// Connections: when one is wanted, when another, and when one is given up.
 extension ClientCore {
   /// Connects a session. If the client has a connection, that is at once. One that is connecting goes on.
-  public mutating func connect(_ id: SessionID, at now: Moment) throws(IllegalConnectionEvent) {
+  public mutating func connect(_ id: SessionID, at now: Instant) throws(IllegalConnectionEvent) {
     guard let place = place(of: id) else { return }
     let before = sessions[place].machine.state
     sessions[place].isWanted = before == .connecting || sessions[place].isWanted
@@ -23,7 +23,7 @@ extension ClientCore {
 
   /// Disconnects a session once what waits has been sent and answered, or when the farewell has lasted too long; at once where
   /// there is no connection, and then no further attempt is made. It may be called in every state.
-  public mutating func disconnect(_ id: SessionID, at now: Moment) throws(IllegalConnectionEvent) {
+  public mutating func disconnect(_ id: SessionID, at now: Instant) throws(IllegalConnectionEvent) {
     guard let place = place(of: id) else { return }
     switch sessions[place].machine.state {
     case .disconnected:
@@ -41,7 +41,7 @@ extension ClientCore {
   }
 
   /// Disconnects a session at once. Messages that wait stay, for another `connect`.
-  public mutating func forceDisconnect(_ id: SessionID, at now: Moment) {
+  public mutating func forceDisconnect(_ id: SessionID, at now: Instant) {
     guard let place = place(of: id) else { return }
     sessions[place].isWanted = false
     leave(place, at: now)
@@ -50,7 +50,7 @@ extension ClientCore {
   }
 
   /// What the application is doing. On return to the foreground a heartbeat goes out at once.
-  public mutating func setMode(_ mode: ApplicationMode, at now: Moment) {
+  public mutating func setMode(_ mode: ApplicationMode, at now: Instant) {
     let isBack = mode == .foreground && heartbeat.mode != .foreground
     heartbeat.setMode(mode, at: now, &random)
     if isBack, phase != .idle, sessions.contains(where: \.isWanted) {
@@ -64,7 +64,7 @@ extension ClientCore {
 
   /// Takes the addresses that the server's name has now. An open connection stays; the next one goes to one of these addresses. Without an
   /// address nothing changes.
-  public mutating func serverResolved(to endpoints: [Endpoint], at now: Moment) {
+  public mutating func serverResolved(to endpoints: [Endpoint], at now: Instant) {
     clock = now
     servers.replace(endpoints)
   }
@@ -96,7 +96,7 @@ extension ClientCore {
   }
 
   /// Does what the state of things asks for: opens, gives up, waits. It may be called at any time.
-  mutating func steer(at now: Moment) {
+  mutating func steer(at now: Instant) {
     forgetLoss(at: now)
     guard sessions.contains(where: { $0.isWanted || $0.machine.state == .disconnecting }) else {
       rest(at: now)
@@ -105,7 +105,7 @@ extension ClientCore {
     if openMask == 0 { steerDown(at: now) } else { steerUp(at: now) }
   }
 
-  private mutating func steerDown(at now: Moment) {
+  private mutating func steerDown(at now: Instant) {
     guard sessions.contains(where: \.isWanted) else { return }
     switch phase {
     case .idle:
@@ -134,7 +134,7 @@ extension ClientCore {
     }
   }
 
-  private mutating func steerUp(at now: Moment) {
+  private mutating func steerUp(at now: Instant) {
     if let until = warmUntil, now >= until {
       warmUntil = nil
       opensSinceSuccess = 0
@@ -155,7 +155,7 @@ extension ClientCore {
   }
 
   /// An attempt begins: sessions that want a connection are connecting.
-  mutating func begin(at now: Moment) {
+  mutating func begin(at now: Instant) {
     for place in sessions.indices where sessions[place].isWanted && sessions[place].machine.state == .disconnected {
       move(place, .reconnect, at: now)
     }
@@ -168,7 +168,7 @@ extension ClientCore {
   }
 
   /// Opens a connection if there is a place for it, or one can be made.
-  mutating func openAnother(at now: Moment) {
+  mutating func openAnother(at now: Instant) {
     let used = openMask | openingMask | closingMask
     if used.nonzeroBitCount >= configuration.maximumConnections { makePlace(at: now) }
     let free = (0..<8).first { links[$0].phase == .free }
@@ -209,7 +209,7 @@ extension ClientCore {
   }
 
   /// Gives the oldest attempt up that has had its time, or else the connection that is stalled longest.
-  private mutating func makePlace(at now: Moment) {
+  private mutating func makePlace(at now: Instant) {
     let patience = max(1_000_000_000, roundTrips.short * 3)
     var worst: (place: Int, age: Int64)?
     for place in 0..<8 where openingMask & Self.bit(place) != 0 {
@@ -228,7 +228,7 @@ extension ClientCore {
   }
 
   /// After a stall is over, all connections but the best one go, when nothing waits on them.
-  private mutating func dropSurplus(at now: Moment) {
+  private mutating func dropSurplus(at now: Instant) {
     guard openMask.nonzeroBitCount > 1 else { return }
     let best = bestLink()
     for place in 0..<8 where openMask & Self.bit(place) != 0 && place != best && links[place].outstanding == 0 {
@@ -243,7 +243,7 @@ extension ClientCore {
   }
 
   /// No session wants a connection any more.
-  private mutating func rest(at now: Moment) {
+  private mutating func rest(at now: Instant) {
     for place in 0..<8 where openingMask & Self.bit(place) != 0 { abort(place) }
     for place in 0..<8 where openMask & Self.bit(place) != 0 { close(place) }
     phase = .idle

@@ -39,14 +39,14 @@ extension ClientCore {
   }
 
   /// Gives a connection up: what went out on it alone goes out on another one.
-  mutating func drop(_ place: Int, at now: Moment) {
+  mutating func drop(_ place: Int, at now: Instant) {
     let wasOpen = openMask & Self.bit(place) != 0
     abort(place)
     if wasOpen { lostOpen(.network, at: now) }
   }
 
   /// An open connection is gone.
-  mutating func lostOpen(_ reason: DisconnectReason, at now: Moment) {
+  mutating func lostOpen(_ reason: DisconnectReason, at now: Instant) {
     metrics.disconnects += 1
     if openMask != 0 {
       resendOrphans(at: now)
@@ -73,7 +73,7 @@ extension ClientCore {
   }
 
   /// An attempt to connect has failed.
-  mutating func attemptFailed(_ reason: DisconnectReason, at now: Moment) {
+  mutating func attemptFailed(_ reason: DisconnectReason, at now: Instant) {
     for place in 0..<8 where openingMask & Self.bit(place) != 0 { abort(place) }
     for place in sessions.indices where sessions[place].machine.state == .connecting {
       move(place, .connectFailure, reason, at: now)
@@ -81,7 +81,7 @@ extension ClientCore {
     plan(after: reason, at: now)
   }
 
-  private mutating func plan(after reason: DisconnectReason, at now: Moment) {
+  private mutating func plan(after reason: DisconnectReason, at now: Instant) {
     switch reconnector.lost(reason, path: path.kind, at: now, &random) {
     case .stop:
       phase = .stopped
@@ -98,7 +98,7 @@ extension ClientCore {
   }
 
   /// Sessions that wait for nothing more are disconnected.
-  mutating func finishFarewells(at now: Moment) {
+  mutating func finishFarewells(at now: Instant) {
     var hasEnded = false
     for place in sessions.indices where sessions[place].machine.state == .disconnecting {
       let isDone = sessions[place].traffic.isIdle
@@ -112,7 +112,7 @@ extension ClientCore {
   }
 
   /// Tells the server that a session is over, while others use the connection on.
-  mutating func leave(_ place: Int, at now: Moment) {
+  mutating func leave(_ place: Int, at now: Instant) {
     guard configuration.speech.introducesItself else { return }
     var body: [UInt8] = []
     TLV.append(.leave, [], to: &body)

@@ -12,18 +12,18 @@ extension ClientCore {
   @inline(__always)
   var isLossy: Bool { lossUntil != nil }
 
-  mutating func sawLoss(at now: Moment) {
+  mutating func sawLoss(at now: Instant) {
     lossUntil = now.advanced(by: Self.lossMemory)
     isProbing = false
     probes = 0
   }
 
-  mutating func forgetLoss(at now: Moment) {
+  mutating func forgetLoss(at now: Instant) {
     if let until = lossUntil, now >= until { lossUntil = nil }
   }
 
   /// Looks for a loss in what the kernel says of a connection.
-  mutating func weigh(_ facts: TransportFacts, on link: Int, at now: Moment) {
+  mutating func weigh(_ facts: TransportFacts, on link: Int, at now: Instant) {
     if let outOfOrder = facts.outOfOrder, outOfOrder > links[link].outOfOrder {
       links[link].outOfOrder = outOfOrder
       sawLoss(at: now)
@@ -55,7 +55,7 @@ extension ClientCore {
 
   /// One connection more is asked for: if its SYN overtakes what waits, that was lost. On a path that is only slow it costs
   /// what it takes to see that, so each further one waits twice as long, two seconds to a minute.
-  mutating func probe(at now: Moment) {
+  mutating func probe(at now: Instant) {
     guard !wantsAnother, openingMask == 0, now >= probeAt else { return }
     probes = min(probes + 1, 6)
     probeAt = now.advanced(by: .seconds(min(60, 1 << probes)))
@@ -65,7 +65,7 @@ extension ClientCore {
   }
 
   /// Looks whether the new connection's SYN has overtaken something: an earlier one, or what another connection carries.
-  mutating func weighOpening(_ link: Int, at now: Moment) {
+  mutating func weighOpening(_ link: Int, at now: Instant) {
     let asked = links[link].requestedAt
     for other in 0..<8 where other != link {
       if openingMask & Self.bit(other) != 0, links[other].requestedAt < asked { sawLoss(at: now) }

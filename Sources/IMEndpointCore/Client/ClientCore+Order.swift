@@ -5,7 +5,7 @@ extension ClientCore {
 
   /// A message has come for the first time on its hop.
   mutating func arrived(
-    _ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, _ stored: StoredContent? = nil, at now: Moment
+    _ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, _ stored: StoredContent? = nil, at now: Instant
   ) {
     // What says where it comes from may be compressed.
     if header.compression == 1, header.encryption <= 1, let inflated = Deflate.inflated(body) {
@@ -18,7 +18,7 @@ extension ClientCore {
   }
 
   private mutating func order(
-    _ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, _ stored: StoredContent?, at now: Moment
+    _ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, _ stored: StoredContent?, at now: Instant
   ) {
     let origin = MessageOrigin(forwardedIn: body)
     guard let origin, MessageOrigin.counter(of: origin.number) > 0 else {
@@ -117,7 +117,7 @@ extension ClientCore {
   }
 
   /// Goes on without what has not come in time.
-  mutating func checkOrder(at now: Moment) {
+  mutating func checkOrder(at now: Instant) {
     guard let due = ordersAt, now >= due else { return wake(by: ordersAt) }
     ordersAt = nil
     for key in arrivals.keys {
@@ -150,7 +150,7 @@ extension ClientCore {
   // MARK: what the application has
 
   /// The application has taken a message and needs it no more: its sender is told. For `Acknowledgment.manual`.
-  public mutating func acknowledge(_ sequence: SequenceNumber, in session: SessionID, at now: Moment) {
+  public mutating func acknowledge(_ sequence: SequenceNumber, in session: SessionID, at now: Instant) {
     guard let place = place(of: session) else { return }
     clock = now
     handed.append((place, sequence))

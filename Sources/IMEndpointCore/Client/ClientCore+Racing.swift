@@ -16,16 +16,16 @@ extension ClientCore {
     }
   }
 
-  mutating func planRace(at now: Moment) {
+  mutating func planRace(at now: Instant) {
     let moment = now.advanced(byNanoseconds: overdueAfter)
     raceAt = moment
     wake(by: moment)
   }
 
   /// Looks for what is overdue, and asks for the facts.
-  mutating func checkRace(at now: Moment) {
+  mutating func checkRace(at now: Instant) {
     let wait = overdueAfter
-    var next: Moment?
+    var next: Instant?
     var isOverdue = false
     for place in sessions.indices {
       let first = sessions[place].traffic.pending.first
@@ -75,7 +75,7 @@ extension ClientCore {
   }
 
   /// Whether what a connection carries may go out on another one as well.
-  private func mayRace(_ link: ClientLink, _ wait: Int64, _ racing: RacingPolicy, at now: Moment) -> Bool {
+  private func mayRace(_ link: ClientLink, _ wait: Int64, _ racing: RacingPolicy, at now: Instant) -> Bool {
     guard let facts = link.facts else { return true }
     if isQueue(racing) { return false }
     if !hasTimedOut(facts) {
@@ -99,7 +99,7 @@ extension ClientCore {
   }
 
   /// The facts are there: sends what is overdue on other connections, as far as there are any and the budget allows it.
-  mutating func decideRace(_ racing: RacingPolicy, at now: Moment) {
+  mutating func decideRace(_ racing: RacingPolicy, at now: Instant) {
     let wait = overdueAfter
     var raceable: UInt8 = 0
     var isDoubtful = false
@@ -159,7 +159,7 @@ extension ClientCore {
     tellQuality()
   }
 
-  private mutating func warm(_ racing: RacingPolicy, at now: Moment) {
+  private mutating func warm(_ racing: RacingPolicy, at now: Instant) {
     guard racing.warmConnections > 1 else { return }
     warmUntil = now.advanced(by: racing.warmth)
     wake(by: warmUntil)
@@ -176,7 +176,7 @@ extension ClientCore {
   }
 
   /// Drops connections that have been stalled for long while another one works; what they carried goes out again.
-  private mutating func abandonDead(_ racing: RacingPolicy, at now: Moment) {
+  private mutating func abandonDead(_ racing: RacingPolicy, at now: Instant) {
     let limit = max(racing.abandon.wholeNanoseconds, overdueAfter * 6)
     guard (0..<8).contains(where: { openMask & Self.bit($0) != 0 && links[$0].suspectSince == nil }) else { return }
     for place in 0..<8 where openMask & Self.bit(place) != 0 {
@@ -187,7 +187,7 @@ extension ClientCore {
   }
 
   /// The article's code: the same connection again, and given up one wait after the last transmission.
-  private mutating func retryOnSameConnection(at now: Moment) {
+  private mutating func retryOnSameConnection(at now: Instant) {
     guard case .sameConnection(let wait, let transmissions) = configuration.resend else { return }
     for place in sessions.indices {
       var entry = sessions[place].traffic.pending.first

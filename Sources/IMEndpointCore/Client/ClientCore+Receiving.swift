@@ -6,7 +6,7 @@ extension ClientCore {
   }
 
   /// Reads the frames of a connection.
-  mutating func read(_ bytes: RawSpan, on link: Int, at now: Moment) -> Intake {
+  mutating func read(_ bytes: RawSpan, on link: Int, at now: Instant) -> Intake {
     var offset = 0
     while true {
       switch FrameReader.read(bytes, at: offset, accepting: configuration.speech.version.major) {
@@ -32,7 +32,7 @@ extension ClientCore {
   }
 
   /// A frame with a wrong checksum is left out: its sender will send it again. Three in a row end the connection.
-  private mutating func damaged(_ header: FrameHeader, on link: Int, at now: Moment) -> Bool {
+  private mutating func damaged(_ header: FrameHeader, on link: Int, at now: Instant) -> Bool {
     metrics.parseErrors += 1
     tell(.damaged(find(header.session).map { sessions[$0].id }, connection(link)))
     links[link].damagedFrames += 1
@@ -43,7 +43,7 @@ extension ClientCore {
     return true
   }
 
-  private mutating func broken(_ error: FrameError, on link: Int, at now: Moment) {
+  private mutating func broken(_ error: FrameError, on link: Int, at now: Instant) {
     metrics.parseErrors += 1
     metrics.parserResets += 1
     tell(.notFrames(connection(link)))
@@ -64,7 +64,7 @@ extension ClientCore {
     return sessions.indices.first { sessions[$0].traffic.wireID == wireID }
   }
 
-  private mutating func read(_ header: FrameHeader, _ body: RawSpan, on link: Int, at now: Moment) {
+  private mutating func read(_ header: FrameHeader, _ body: RawSpan, on link: Int, at now: Instant) {
     guard let place = find(header.session) else {
       // A server that cannot read this version names no session: it means the connection.
       if header.kind == .control, case .refused(let refusal)? = HandshakeResponse(decoding: body) {
@@ -128,7 +128,7 @@ extension ClientCore {
     }
   }
 
-  private mutating func receipts(_ body: RawSpan, in place: Int, at now: Moment) {
+  private mutating func receipts(_ body: RawSpan, in place: Int, at now: Instant) {
     if let range = TLV.value(of: .delivered, in: body) {
       for start in stride(from: range.lowerBound, to: range.upperBound - 3, by: 4) {
         let number = UInt32(truncatingIfNeeded: TLV.number(body, start..<start + 4))
@@ -147,7 +147,7 @@ extension ClientCore {
   private static var copyLimit: Int { 65_536 }
 
   /// Acknowledges a frame on the connection it came on, and on others that stand: one of them may be stalled.
-  mutating func acknowledge(_ sequence: SequenceNumber, of place: Int, cameOn link: Int, at now: Moment) {
+  mutating func acknowledge(_ sequence: SequenceNumber, of place: Int, cameOn link: Int, at now: Instant) {
     let time = unixTime(now)
     sessions[place].traffic.acknowledge(sequence, to: &links[link].output, time: time, configuration.speech)
     writable(link)
@@ -164,7 +164,7 @@ extension ClientCore {
 
   // MARK: answers
 
-  private mutating func acknowledged(_ sequence: SequenceNumber, in place: Int, on link: Int, at now: Moment) {
+  private mutating func acknowledged(_ sequence: SequenceNumber, in place: Int, on link: Int, at now: Instant) {
     budget.acknowledged()
     guard let entry = sessions[place].traffic.pending.find(sequence) else {
       if let piece = sessions[place].traffic.transfers.pieces.find(sequence) {
@@ -197,7 +197,7 @@ extension ClientCore {
   }
 
   /// A recipient's application has taken a message.
-  private mutating func wasDelivered(_ sequence: SequenceNumber, in place: Int, at now: Moment) {
+  private mutating func wasDelivered(_ sequence: SequenceNumber, in place: Int, at now: Instant) {
     if let entry = sessions[place].traffic.pending.find(sequence) {
       // The receipt has overtaken the acknowledgment, and says more.
       let pending = sessions[place].traffic.pending[entry]
@@ -213,7 +213,7 @@ extension ClientCore {
   }
 
   /// Something became of a message, which is called by its name: its session was forgotten, or it is of an earlier process.
-  private mutating func came(_ entry: NamedReceipts.Entry, in place: Int, at now: Moment) {
+  private mutating func came(_ entry: NamedReceipts.Entry, in place: Int, at now: Instant) {
     guard let (id, session) = sentNames.find(entry.name), let own = self.place(of: session) else {
       tell(.earlier(inbox.add(entry, session: sessions[place].id)))
       return
@@ -227,7 +227,7 @@ extension ClientCore {
   }
 
   /// The server says that a message will not arrive.
-  private mutating func turnedAway(_ body: RawSpan, _ range: Range<Int>, _ place: Int, on link: Int, at now: Moment) {
+  private mutating func turnedAway(_ body: RawSpan, _ range: Range<Int>, _ place: Int, on link: Int, at now: Instant) {
     let sequence = SequenceNumber(
       rawValue: UInt32(truncatingIfNeeded: TLV.number(body, range.lowerBound..<range.lowerBound + 4)))
     let number = UInt16(truncatingIfNeeded: TLV.number(body, range.lowerBound + 4..<range.lowerBound + 6))
@@ -248,7 +248,7 @@ extension ClientCore {
   }
 
   /// Connections that carried a frame have one less to wait for.
-  private mutating func release(_ pending: PendingTable.Entry, heardOn link: Int, at now: Moment) {
+  private mutating func release(_ pending: PendingTable.Entry, heardOn link: Int, at now: Instant) {
     var carriers = pending.carriers
     let isHeldBack = Self.isHeldBack(pending)
     let roundTrip = pending.transmissions == 1 ? now.nanoseconds(since: pending.firstSentAt) : nil
@@ -261,7 +261,7 @@ extension ClientCore {
     }
   }
 
-  private mutating func wasRead(_ sequence: SequenceNumber, in place: Int, at now: Moment) {
+  private mutating func wasRead(_ sequence: SequenceNumber, in place: Int, at now: Instant) {
     tell(.read(sessions[place].id, sequence))
     // A receipt may come before the acknowledgment: both are answers.
     if let entry = sessions[place].traffic.pending.find(sequence) {
@@ -276,7 +276,7 @@ extension ClientCore {
     }
   }
 
-  private mutating func answered(_ place: Int, _ response: HandshakeResponse, at now: Moment) {
+  private mutating func answered(_ place: Int, _ response: HandshakeResponse, at now: Instant) {
     switch response {
     case .refused(let refusal):
       refused(place, refusal, at: now)
@@ -307,7 +307,7 @@ extension ClientCore {
   }
 
   /// The other end does not want this session: it ends alone, and others go on.
-  private mutating func refused(_ place: Int, _ refusal: HandshakeRefusal, at now: Moment) {
+  private mutating func refused(_ place: Int, _ refusal: HandshakeRefusal, at now: Instant) {
     guard sessions[place].handshake.phase != .refused else { return }
     sessions[place].handshake.phase = .refused
     sessions[place].isWanted = false
@@ -327,7 +327,7 @@ extension ClientCore {
   // MARK: quality
 
   /// A message's round trip says as much about the network as a heartbeat's; one in half a second is enough.
-  private mutating func judge(_ roundTrip: Int64, at now: Moment) {
+  private mutating func judge(_ roundTrip: Int64, at now: Instant) {
     guard now.nanoseconds(since: qualityAt) >= 500_000_000 else { return }
     qualityAt = now
     heartbeat.sampled(roundTrip)

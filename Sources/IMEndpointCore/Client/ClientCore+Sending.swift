@@ -14,7 +14,7 @@ public enum SendError: Error, Hashable, Sendable {
 extension ClientCore {
   /// Takes a message. It goes out as soon as its turn comes, now or when there is a connection again.
   @discardableResult
-  public mutating func send(_ message: Message, priority: Priority = .normal, in session: SessionID, at now: Moment)
+  public mutating func send(_ message: Message, priority: Priority = .normal, in session: SessionID, at now: Instant)
     throws(SendError) -> MessageID
   {
     guard let name = message.group ?? message.recipient else {
@@ -47,7 +47,7 @@ extension ClientCore {
   @discardableResult
   public mutating func send(
     body: [UInt8], category: SequenceCategory = .normal, priority: Priority = .normal, in session: SessionID,
-    at now: Moment
+    at now: Instant
   ) throws(SendError) -> MessageID {
     try accept(.data, body, category, priority, session, at: now)
   }
@@ -56,7 +56,7 @@ extension ClientCore {
   /// finds the sender also where the server has forgotten this session.
   public mutating func markRead(
     _ sequence: SequenceNumber, in session: SessionID, origin: MessageOrigin? = nil, group: String? = nil,
-    at now: Moment
+    at now: Instant
   ) throws(SendError) {
     var body: [UInt8] = []
     TLV.append(.readReceipt, TLV.bigEndian(sequence.rawValue), to: &body)
@@ -69,14 +69,14 @@ extension ClientCore {
     try accept(.receipt, body, .normal, .normal, session, at: now)
   }
 
-  mutating func sendReceipt(_ body: [UInt8], in session: SessionID, at now: Moment) throws(SendError) {
+  mutating func sendReceipt(_ body: [UInt8], in session: SessionID, at now: Instant) throws(SendError) {
     try accept(.receipt, body, .normal, .normal, session, at: now)
   }
 
   /// Fails everything that waits in a session, for its turn or for its answer, and says why. It may have arrived.
   /// - Returns: how many messages that were.
   @discardableResult
-  public mutating func abandon(_ session: SessionID, because reason: FailureReason, at now: Moment) -> Int {
+  public mutating func abandon(_ session: SessionID, because reason: FailureReason, at now: Instant) -> Int {
     guard let place = place(of: session) else { return 0 }
     var count = 0
     while sessions[place].traffic.pending.first >= 0 {
@@ -101,7 +101,7 @@ extension ClientCore {
   /// Takes a message back that has no answer yet. One that has gone out is not sent again, though it may have arrived; an
   /// acknowledgment that still comes is counted and changes nothing.
   /// - Returns: whether it was taken back.
-  public mutating func cancel(_ message: MessageID, in session: SessionID, at now: Moment) -> Bool {
+  public mutating func cancel(_ message: MessageID, in session: SessionID, at now: Instant) -> Bool {
     guard let place = place(of: session), message.rawValue != 0 else { return false }
     if let pieces = sessions[place].traffic.transfers.remove(message) {
       withdrawPieces(pieces, of: place)
@@ -120,7 +120,7 @@ extension ClientCore {
   @discardableResult
   private mutating func accept(
     _ kind: FrameKind, _ body: [UInt8], _ category: SequenceCategory, _ priority: Priority, _ session: SessionID,
-    at now: Moment
+    at now: Instant
   ) throws(SendError) -> MessageID {
     guard let place = place(of: session) else { throw .noSession }
     let id = MessageID(rawValue: kind == .data ? nextMessage : 0)
@@ -168,7 +168,7 @@ extension ClientCore {
   }
 
   /// Hands over messages whose turn it is, as many as windows and buffers take: the sessions in turn, each its share.
-  mutating func pump(at now: Moment) {
+  mutating func pump(at now: Instant) {
     guard openMask != 0, let link = bestLink() else { return }
     let count = sessions.count
     var isMoving = true
@@ -185,7 +185,7 @@ extension ClientCore {
   }
 
   /// One session's share. - Returns: whether the session could go on.
-  private mutating func pump(_ place: Int, on link: Int, at now: Moment) -> Bool {
+  private mutating func pump(_ place: Int, on link: Int, at now: Instant) -> Bool {
     guard mayTransmit(place) else { return false }
     defer { if !sessions[place].traffic.transfers.isEmpty { pumpPieces(place, on: link, at: now) } }
     guard !sessions[place].traffic.queues.isEmpty else { return false }
@@ -219,7 +219,7 @@ extension ClientCore {
   }
 
   /// Writes a frame to a connection's buffer; the transport is told once.
-  mutating func transmit(_ entry: Int32, of place: Int, on link: Int, at now: Moment) {
+  mutating func transmit(_ entry: Int32, of place: Int, on link: Int, at now: Instant) {
     let bit = Self.bit(link)
     if sessions[place].announced & bit == 0 { announce(place, on: link, at: now) }
     if sessions[place].traffic.pending[entry].carriers & bit == 0 {
@@ -243,7 +243,7 @@ extension ClientCore {
   static func isHeldBack(_ entry: PendingTable.Entry) -> Bool { entry.kind == .data && entry.priority != .urgent }
 
   /// A frame goes out once more.
-  mutating func retransmit(_ entry: Int32, of place: Int, on link: Int, at now: Moment) {
+  mutating func retransmit(_ entry: Int32, of place: Int, on link: Int, at now: Instant) {
     if let next = sessions[place].traffic.advance(entry, .retry) {
       tell(sessions[place].traffic.pending[entry].id, sessions[place].id, next)
     }
@@ -252,7 +252,7 @@ extension ClientCore {
   }
 
   /// All frames that no connection carries any more go out again, in the order they first went out.
-  mutating func resendOrphans(at now: Moment) {
+  mutating func resendOrphans(at now: Instant) {
     guard racing != nil, let link = bestLink() else { return }
     for place in sessions.indices where mayTransmit(place) {
       var entry = sessions[place].traffic.pending.first
@@ -276,7 +276,7 @@ extension ClientCore {
   // MARK: control
 
   /// Introduces a session on a connection, ahead of all else it sends there.
-  mutating func announce(_ place: Int, on link: Int, at now: Moment) {
+  mutating func announce(_ place: Int, on link: Int, at now: Instant) {
     sessions[place].announced |= Self.bit(link)
     let speech = configuration.speech
     if sessions[place].handshake.isExpired(at: now), sessions[place].handshake.phase != .refused {
@@ -303,7 +303,7 @@ extension ClientCore {
   }
 
   private mutating func writeMembership(
-    _ what: Membership, _ group: String, of place: Int, on link: Int, at now: Moment
+    _ what: Membership, _ group: String, of place: Int, on link: Int, at now: Instant
   ) {
     var body: [UInt8] = []
     TLV.append(.membership, [what.rawValue] + group.utf8, to: &body)
@@ -315,7 +315,7 @@ extension ClientCore {
 
   /// Asks the server who is in a group that this client's user is in: `EndpointEvent.members` is the answer. Where the connection is lost
   /// before that, the next one asks again. A server without `Features.memberLists` does not answer.
-  public mutating func askMembers(of group: String, in session: SessionID, at now: Moment) {
+  public mutating func askMembers(of group: String, in session: SessionID, at now: Instant) {
     guard let place = place(of: session), sessions[place].memberQuestions.count < Self.mostQuestions,
       (1...256).contains(group.utf8.count)
     else { return }
@@ -335,7 +335,7 @@ extension ClientCore {
 
   /// Makes this client's user a member of a group, and says so again on every connection. A message to a group of which its
   /// sender is no member is refused.
-  public mutating func join(_ group: String, in session: SessionID, at now: Moment) {
+  public mutating func join(_ group: String, in session: SessionID, at now: Instant) {
     guard let place = place(of: session), !sessions[place].groups.contains(group) else { return }
     sessions[place].groups.append(group)
     for link in 0..<8 where sessions[place].announced & openMask & Self.bit(link) != 0 {
@@ -344,7 +344,7 @@ extension ClientCore {
   }
 
   /// Ends the membership, for all devices of the user's.
-  public mutating func leave(_ group: String, in session: SessionID, at now: Moment) {
+  public mutating func leave(_ group: String, in session: SessionID, at now: Instant) {
     guard let place = place(of: session) else { return }
     sessions[place].groups.removeAll { $0 == group }
     for link in 0..<8 where sessions[place].announced & openMask & Self.bit(link) != 0 {
@@ -352,7 +352,7 @@ extension ClientCore {
     }
   }
 
-  mutating func writeControl(_ body: [UInt8], of place: Int, on link: Int, at now: Moment) {
+  mutating func writeControl(_ body: [UInt8], of place: Int, on link: Int, at now: Instant) {
     let header = FrameHeader(
       control: body, sessions[place].traffic.counters.take(.control), version: sessions[place].traffic.version,
       time: unixTime(now), session: sessions[place].traffic.wireID)
@@ -362,7 +362,7 @@ extension ClientCore {
   }
 
   /// Sends a heartbeat if it is time, on the connection that new frames go out on.
-  mutating func beatIfDue(at now: Moment) {
+  mutating func beatIfDue(at now: Instant) {
     guard let due = heartbeat.due, now >= due, let link = bestLink(),
       let place = sessions.indices.first(where: { mayTransmit($0) })
     else { return }

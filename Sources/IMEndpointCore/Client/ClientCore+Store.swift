@@ -11,14 +11,14 @@ extension ClientCore {
 
   /// What `takeOperations` gave could not be kept, so nothing of it may be sent: every connection is aborted, with what waits to be written
   /// on it, and every session is disconnected.
-  public mutating func storeFailed(at now: Moment) {
+  public mutating func storeFailed(at now: Instant) {
     for place in 0..<8 where (openMask | openingMask) & Self.bit(place) != 0 { abort(place) }
     for session in sessions { forceDisconnect(session.id, at: now) }
   }
 
   /// The application has looked at the inbox that it took last. Only a client with a store needs to say so: what follows from
   /// it is then in `takeOperations`.
-  public mutating func confirmTaken(at now: Moment) {
+  public mutating func confirmTaken(at now: Instant) {
     clock = now
     if !handed.isEmpty { confirm() }
   }
@@ -28,7 +28,7 @@ extension ClientCore {
   /// `open` opens the file of a message again, if it is as it was; else the message fails, because it is `unreadable`.
   /// - Returns: the messages, and their names from now on.
   public mutating func restore(
-    _ state: ClientState, in session: SessionID, at now: Moment,
+    _ state: ClientState, in session: SessionID, at now: Instant,
     _ open: (StoredFile) -> (any BodyReader)? = { _ in nil }
   ) -> [(message: StoredMessage, id: MessageID)] {
     numbers = OutgoingNumbers(last: state.last)

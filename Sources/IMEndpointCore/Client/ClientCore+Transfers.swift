@@ -40,7 +40,7 @@ extension ClientCore {
 
   /// A piece of a large message has come.
   mutating func arrived(
-    _ piece: IncomingTransfer.Piece, _ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, at now: Moment
+    _ piece: IncomingTransfer.Piece, _ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, at now: Instant
   ) {
     let name = piece.name
     if !sessions[place].traffic.transfers.knows(name), let known = partial.removeValue(forKey: name) {
@@ -125,7 +125,7 @@ extension ClientCore {
   @discardableResult
   public mutating func send(
     _ message: Message, content: any BodyReader, file: StoredFile? = nil, priority: Priority = .normal,
-    in session: SessionID, at now: Moment
+    in session: SessionID, at now: Instant
   ) throws(SendError) -> MessageID {
     guard let place = place(of: session) else { throw .noSession }
     let name = message.group ?? message.recipient
@@ -160,7 +160,7 @@ extension ClientCore {
   /// Takes a message of its parts: what is before its content, the content, and what is after it.
   mutating func send(
     _ head: [UInt8], _ content: any BodyReader, _ tail: [UInt8], category: SequenceCategory, priority: Priority,
-    name: UInt64, asks: Bool, _ place: Int, at now: Moment
+    name: UInt64, asks: Bool, _ place: Int, at now: Instant
   ) throws(SendError) -> MessageID {
     var source = BodySource(head)
     source.append(content, 0..<content.byteCount)
@@ -184,7 +184,7 @@ extension ClientCore {
 
   /// A message of an earlier process, whose content is read again from its file, if that is the same as it was.
   mutating func resend(
-    _ message: StoredMessage, _ file: StoredFile, _ content: (any BodyReader)?, _ place: Int, at now: Moment
+    _ message: StoredMessage, _ file: StoredFile, _ content: (any BodyReader)?, _ place: Int, at now: Instant
   ) -> MessageID? {
     guard let content, content.byteCount == file.byteCount, file.headCount <= message.body.count else { return nil }
     return try? send(
@@ -194,7 +194,7 @@ extension ClientCore {
 
   /// Sends pieces of large messages: those that no connection carries any more, then new ones, as far as the path carries
   /// them without a queue, and only while nothing else waits to be written.
-  mutating func pumpPieces(_ place: Int, on link: Int, at now: Moment) {
+  mutating func pumpPieces(_ place: Int, on link: Int, at now: Instant) {
     switch sessions[place].handshake.phase {
     case .agreed where sessions[place].traffic.features.contains(.transfers): break
     case .agreed, .unanswered: return pumpWhole(place, on: link, at: now)
@@ -232,7 +232,7 @@ extension ClientCore {
     return nil
   }
 
-  private mutating func transmitPiece(_ entry: Int32, of place: Int, on link: Int, at now: Moment) {
+  private mutating func transmitPiece(_ entry: Int32, of place: Int, on link: Int, at now: Instant) {
     let bit = Self.bit(link)
     if sessions[place].announced & bit == 0 { announce(place, on: link, at: now) }
     let count = sessions[place].traffic.transmitPiece(
@@ -244,7 +244,7 @@ extension ClientCore {
   }
 
   /// The other end knows no pieces: a large message goes in one frame, when nothing else waits.
-  private mutating func pumpWhole(_ place: Int, on link: Int, at now: Moment) {
+  private mutating func pumpWhole(_ place: Int, on link: Int, at now: Instant) {
     while links[link].output.byteCount < sessions[place].traffic.strategy.bufferBytes,
       sessions[place].traffic.queues.isEmpty, let whole = sessions[place].traffic.dequeueWhole(at: now)
     {
@@ -275,7 +275,7 @@ extension ClientCore {
   }
 
   /// A piece of a large message is there; with the last one the message.
-  mutating func acknowledgedPiece(_ entry: Int32, in place: Int, at now: Moment) {
+  mutating func acknowledgedPiece(_ entry: Int32, in place: Int, at now: Instant) {
     let piece = sessions[place].traffic.transfers.pieces[entry]
     let roundTrip = piece.transmissions == 1 ? now.nanoseconds(since: piece.firstSentAt) : nil
     for link in 0..<8 where piece.carriers & Self.bit(link) != 0 {

@@ -3,7 +3,7 @@ public import IMWire
 /// What the transport says, and what it is told.
 extension ClientCore {
   /// See `EndpointCore`.
-  public mutating func setWallClock(unixSeconds: Int64, at now: Moment) {
+  public mutating func setWallClock(unixSeconds: Int64, at now: Instant) {
     unixOffset = unixSeconds &- now.nanoseconds / 1_000_000_000
   }
 
@@ -16,7 +16,7 @@ extension ClientCore {
   }
 
   /// See `EndpointCore`.
-  public mutating func opened(_ connection: ConnectionID, local: Endpoint?, at now: Moment) {
+  public mutating func opened(_ connection: ConnectionID, local: Endpoint?, at now: Instant) {
     guard let link = link(connection), links[link].phase == .opening else { return }
     let wasDown = openMask == 0
     links[link].phase = .open
@@ -51,7 +51,7 @@ extension ClientCore {
     steer(at: now)
   }
 
-  private mutating func cameUp(at now: Moment) {
+  private mutating func cameUp(at now: Instant) {
     if wasUp { metrics.reconnects += 1 }
     wasUp = true
     phase = .idle
@@ -64,7 +64,7 @@ extension ClientCore {
   }
 
   /// A session that is connecting has its connection.
-  mutating func becameOpen(_ place: Int, at now: Moment) {
+  mutating func becameOpen(_ place: Int, at now: Instant) {
     if sessions[place].machine.state == .disconnected { move(place, .reconnect, at: now) }
     guard sessions[place].machine.state == .connecting else { return }
     move(place, .connectSuccess, at: now)
@@ -76,10 +76,10 @@ extension ClientCore {
   }
 
   /// See `EndpointCore`.
-  public mutating func accepted(from remote: Endpoint, at now: Moment) -> ConnectionID? { nil }
+  public mutating func accepted(from remote: Endpoint, at now: Instant) -> ConnectionID? { nil }
 
   /// See `EndpointCore`.
-  public mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) -> Intake {
+  public mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Instant) -> Intake {
     clock = now
     guard let link = link(connection), links[link].phase == .open else {
       metrics.bytesReceived += UInt64(bytes.byteCount)
@@ -102,7 +102,7 @@ extension ClientCore {
   }
 
   /// See `EndpointCore`.
-  public mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment) {
+  public mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Instant) {
     guard let link = link(connection) else { return }
     let before = links[link].phase
     forget(link)
@@ -135,7 +135,7 @@ extension ClientCore {
   }
 
   /// See `EndpointCore`.
-  public mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Moment) {
+  public mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Instant) {
     guard let link = link(connection), measuring & Self.bit(link) != 0 else { return }
     links[link].facts = facts
     weigh(facts, on: link, at: now)
@@ -144,7 +144,7 @@ extension ClientCore {
   }
 
   /// See `EndpointCore`.
-  public mutating func pathChanged(to path: NetworkPath, at now: Moment) {
+  public mutating func pathChanged(to path: NetworkPath, at now: Instant) {
     let before = self.path
     guard path != before else { return }
     self.path = path
@@ -163,7 +163,7 @@ extension ClientCore {
     let isCellular = path.kind == .cellular
     let begins = isCellular ? now.advanced(by: configuration.reconnect.cellularDelay) : now
     for place in 0..<8 where openingMask & Self.bit(place) != 0 { abort(place) }
-    lastOpenAt = Moment(nanoseconds: .min)
+    lastOpenAt = Instant(nanoseconds: .min)
     opensSinceSuccess = 0
     if openMask != 0 {
       // What stands was made on another path: it may work on, but is not to be relied on.
@@ -176,7 +176,7 @@ extension ClientCore {
   }
 
   /// There is no way to the network: what stands is given up, and a look taken from time to time.
-  private mutating func pathLost(at now: Moment) {
+  private mutating func pathLost(at now: Instant) {
     for place in 0..<8 where openingMask & Self.bit(place) != 0 { abort(place) }
     let wasUp = openMask != 0
     for place in 0..<8 where openMask & Self.bit(place) != 0 { abort(place) }
@@ -191,10 +191,10 @@ extension ClientCore {
   }
 
   /// See `EndpointCore`.
-  public var deadline: Moment? { deadlineAt }
+  public var deadline: Instant? { deadlineAt }
 
   /// See `EndpointCore`.
-  public mutating func deadlineReached(at now: Moment) {
+  public mutating func deadlineReached(at now: Instant) {
     deadlineAt = nil
     clock = now
     checkOrder(at: now)
@@ -214,12 +214,12 @@ extension ClientCore {
     for session in sessions where session.machine.state == .disconnecting { wake(by: session.farewellEnds) }
   }
 
-  private mutating func sweepPool(at now: Moment) -> [SessionID] {
+  private mutating func sweepPool(at now: Instant) -> [SessionID] {
     let (sessions, limits) = (sessions, pool.limits)
     return pool.sweep(at: now) { Self.isHealthy(sessions[Int($0.place)], limits) }
   }
 
-  private mutating func checkHandshakes(at now: Moment) {
+  private mutating func checkHandshakes(at now: Instant) {
     for place in sessions.indices {
       guard case .asked(let asked) = sessions[place].handshake.phase else { continue }
       let end = asked.advanced(by: HandshakeProgress.patience)
@@ -237,7 +237,7 @@ extension ClientCore {
   var heartbeatTimeout: Int64 { heartbeat.policy.timeout(roundTrip: heartbeat.window.roundTrip).wholeNanoseconds }
 
   /// Gives up connections on which something waits and nothing has been heard for as long as an answer may take.
-  private mutating func checkSilence(at now: Moment) {
+  private mutating func checkSilence(at now: Instant) {
     let limit = heartbeatTimeout
     for place in 0..<8 where openMask & Self.bit(place) != 0 && links[place].outstanding + links[place].pieces > 0 {
       var since = racing == nil ? beatSince(on: place) : max(links[place].waitingSince, links[place].heardAt)
@@ -256,7 +256,7 @@ extension ClientCore {
 
   /// Since when a heartbeat waits on a connection.
   @inline(__always)
-  private func beatSince(on link: Int) -> Moment? {
+  private func beatSince(on link: Int) -> Instant? {
     for session in sessions {
       var entry = session.traffic.pending.first
       while entry >= 0 {
@@ -268,7 +268,7 @@ extension ClientCore {
     return nil
   }
 
-  private mutating func checkLifetimes(at now: Moment) {
+  private mutating func checkLifetimes(at now: Instant) {
     guard let lifetime = configuration.messageLifetime else { return }
     for place in sessions.indices {
       var entry = sessions[place].traffic.pending.first
@@ -294,7 +294,7 @@ extension ClientCore {
   }
 
   /// See `EndpointCore`.
-  public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool {
+  public mutating func drain(_ connection: ConnectionID, at now: Instant, _ write: (OutgoingPieces) -> Int) -> Bool {
     guard let link = link(connection), links[link].phase == .open || links[link].phase == .closing else { return true }
     while true {
       metrics.bytesSent += UInt64(links[link].output.drain(write))

@@ -24,9 +24,9 @@ public struct ClientCore: EndpointCore, Sendable {
     /// None is wanted, or there is one.
     case idle
     /// An attempt is under way since.
-    case attempting(since: Moment)
+    case attempting(since: Instant)
     /// The next attempt is made then.
-    case waiting(until: Moment)
+    case waiting(until: Instant)
     /// Nothing more is tried until the application asks or the path changes.
     case stopped
   }
@@ -38,29 +38,29 @@ public struct ClientCore: EndpointCore, Sendable {
   var openingMask: UInt8 = 0
   var servers: ServerAddresses
   var phase = Phase.idle
-  var lastOpenAt = Moment(nanoseconds: .min)
+  var lastOpenAt = Instant(nanoseconds: .min)
   var opensSinceSuccess = 0
   var wantsAnother = false
   /// Another connection is wanted only to see whether its SYN overtakes what waits.
   var isProbing = false
   /// Such probes since a loss was seen, and when the next may be made.
   var probes = 0
-  var probeAt = Moment(nanoseconds: .min)
-  var lossUntil: Moment?
-  var warmUntil: Moment?
-  var raceAt: Moment?
+  var probeAt = Instant(nanoseconds: .min)
+  var lossUntil: Instant?
+  var warmUntil: Instant?
+  var raceAt: Instant?
   var measuring: UInt8 = 0
   var wasUp = false
   var inbox = Inbox()
   var commands = CommandQueue(keeping: 64)
-  var deadlineAt: Moment?
+  var deadlineAt: Instant?
   var random: SeededGenerator
   var heartbeat: HeartbeatTimer
   var reconnector: Reconnector
   var budget: ResendBudget
   var roundTrips = RoundTrips()
   var lastQuality = NetworkQuality.unknown
-  var qualityAt = Moment(nanoseconds: .min)
+  var qualityAt = Instant(nanoseconds: .min)
   var pool: Pool<SessionKind, SessionID>
   var nextMessage: UInt64 = 1
   var turn = 0
@@ -70,7 +70,7 @@ public struct ClientCore: EndpointCore, Sendable {
   var numbers = OutgoingNumbers()
   var arrivals: [IncomingConversation: ArrivalOrder] = [:]
   /// When the application is told that messages are missing.
-  var ordersAt: Moment?
+  var ordersAt: Instant?
   /// Messages in the inbox, those that the application has taken out of it, and those of which the server cannot be told yet.
   var untaken: [(place: Int, sequence: SequenceNumber)] = []
   var handed: [(place: Int, sequence: SequenceNumber)] = []
@@ -83,7 +83,7 @@ public struct ClientCore: EndpointCore, Sendable {
   /// Where messages come from that the application has not taken, by the session and their number there.
   var arrived: [UInt64: (key: IncomingConversation, number: UInt64)] = [:]
   /// The moment of the last call.
-  var clock = Moment(nanoseconds: 0)
+  var clock = Instant(nanoseconds: 0)
 
   /// A client that does nothing yet.
   public init(_ configuration: ClientConfiguration) {
@@ -109,7 +109,7 @@ public struct ClientCore: EndpointCore, Sendable {
   // MARK: sessions
 
   /// A new session, without a connection yet.
-  public mutating func addSession(_ kind: SessionKind = .chat, strategy: SessionStrategy? = nil, at now: Moment)
+  public mutating func addSession(_ kind: SessionKind = .chat, strategy: SessionStrategy? = nil, at now: Instant)
     -> SessionID
   {
     var wireID = UInt16(truncatingIfNeeded: random.next())
@@ -124,7 +124,7 @@ public struct ClientCore: EndpointCore, Sendable {
 
   /// A session of `kind` from the pool: one that was released and is healthy, or a new one; it is connected.
   /// - Returns: `nil` when all the pool may hold are in use.
-  public mutating func acquireSession(_ kind: SessionKind, at now: Moment) -> SessionID? {
+  public mutating func acquireSession(_ kind: SessionKind, at now: Instant) -> SessionID? {
     let (sessions, limits) = (sessions, pool.limits)
     switch pool.acquire(kind, isHealthy: { Self.isHealthy(sessions[Int($0.place)], limits) }) {
     case .reuse(let id): return id
@@ -139,7 +139,7 @@ public struct ClientCore: EndpointCore, Sendable {
   }
 
   /// Gives a session back to the pool, which keeps it or closes it.
-  public mutating func releaseSession(_ id: SessionID, at now: Moment) {
+  public mutating func releaseSession(_ id: SessionID, at now: Instant) {
     guard let place = place(of: id) else { return }
     let isHealthy = Self.isHealthy(sessions[place], pool.limits)
     if !pool.release(id, isHealthy: isHealthy, at: now) { try? disconnect(id, at: now) }
@@ -215,7 +215,7 @@ public struct ClientCore: EndpointCore, Sendable {
   }
 
   /// Moves a session's connection, and tells.
-  mutating func move(_ place: Int, _ event: ConnectionEvent, _ reason: DisconnectReason? = nil, at now: Moment) {
+  mutating func move(_ place: Int, _ event: ConnectionEvent, _ reason: DisconnectReason? = nil, at now: Instant) {
     let before = sessions[place].machine.state
     do {
       let after = try sessions[place].machine.handle(event, at: now)
@@ -228,17 +228,17 @@ public struct ClientCore: EndpointCore, Sendable {
   // MARK: time
 
   @inline(__always)
-  func unixMilliseconds(_ now: Moment) -> UInt64 {
+  func unixMilliseconds(_ now: Instant) -> UInt64 {
     UInt64(clamping: now.nanoseconds / 1_000_000 &+ unixOffset &* 1_000)
   }
 
   @inline(__always)
-  func unixTime(_ now: Moment) -> UInt32 {
+  func unixTime(_ now: Instant) -> UInt32 {
     UInt32(truncatingIfNeeded: now.nanoseconds / 1_000_000_000 &+ unixOffset)
   }
 
   @inline(__always)
-  mutating func wake(by moment: Moment?) {
+  mutating func wake(by moment: Instant?) {
     guard let moment else { return }
     if let known = deadlineAt, known <= moment { return }
     deadlineAt = moment

@@ -16,10 +16,10 @@ struct ClientSession: Sendable {
   /// Whether the application wants a connection for it.
   var isWanted = false
   /// When a disconnect is carried out, even if something still waits.
-  var farewellEnds: Moment?
+  var farewellEnds: Instant?
   var isOpen: Bool { machine.state == .connected }
 
-  init(id: SessionID, kind: SessionKind, traffic: Traffic, at now: Moment) {
+  init(id: SessionID, kind: SessionKind, traffic: Traffic, at now: Instant) {
     self.id = id
     self.kind = kind
     self.traffic = traffic
@@ -31,21 +31,21 @@ struct ClientSession: Sendable {
 struct HandshakeProgress: Sendable {
   enum Phase: Equatable, Sendable {
     case none
-    case asked(at: Moment)
-    case agreed(at: Moment)
+    case asked(at: Instant)
+    case agreed(at: Instant)
     case unanswered
     case refused
   }
 
   var phase = Phase.none
   /// When the session lost its last connection.
-  var lostAt: Moment?
+  var lostAt: Instant?
 
   /// An answer is waited for so long.
   static let patience = Duration.seconds(10)
 
   /// Whether what was agreed on does not count any more: after a day, and after five minutes without a connection.
-  func isExpired(at now: Moment) -> Bool {
+  func isExpired(at now: Instant) -> Bool {
     guard case .agreed(let agreed) = phase else { return true }
     if now >= agreed.advanced(by: .seconds(86_400)) { return true }
     guard let lostAt else { return false }
@@ -62,22 +62,22 @@ struct ClientLink: Sendable {
   var output = OutgoingBytes()
   /// A `write` command is out, or the transport waits until the connection is writable.
   var isWriting = false
-  var requestedAt = Moment(nanoseconds: 0)
+  var requestedAt = Instant(nanoseconds: 0)
   /// Where it goes to.
   var remote: Endpoint?
   /// When something was last read.
-  var heardAt = Moment(nanoseconds: 0)
+  var heardAt = Instant(nanoseconds: 0)
   /// Frames that wait for an answer and went out here; pieces of large messages are not among them.
   var outstanding = 0
   /// How much that is not urgent may be under way.
   var window = DelayWindow()
   /// Pieces of large messages that wait for an answer, and when the last went out.
   var pieces = 0
-  var pieceAt = Moment(nanoseconds: 0)
+  var pieceAt = Instant(nanoseconds: 0)
   /// Since when something waits without anything being heard.
-  var waitingSince = Moment(nanoseconds: 0)
+  var waitingSince = Instant(nanoseconds: 0)
   /// Since when the connection counts as stalled.
-  var suspectSince: Moment?
+  var suspectSince: Instant?
   /// How long nothing had been heard when what has stalled it was sent, in nanoseconds.
   var silence: Int64 = 0
   var facts: TransportFacts?
@@ -85,7 +85,7 @@ struct ClientLink: Sendable {
   var outOfOrder: UInt32 = 0
   var provenLosses: UInt32 = 0
   /// Since when there have been more retransmissions than the peer has said to be needless.
-  var unexplainedSince: Moment?
+  var unexplainedSince: Instant?
   var damagedFrames = 0
   /// It was opened on a path that is not the way to the network any more.
   var isStale = false

@@ -21,7 +21,7 @@ struct DelayWindow: Sendable {
   /// What was acknowledged since a moment, and whether the path was busy at each answer, with a full window or a queue: else
   /// the rate is the app's and not the path's.
   private var measured = 0
-  private var measuredSince: Moment?
+  private var measuredSince: Instant?
   private var wasAlwaysBusy = true
   /// Whether the path's rate did not rise in the last period.
   private var isSteady = false
@@ -59,14 +59,14 @@ struct DelayWindow: Sendable {
   }
 
   /// What was under way has its answer, after `roundTrip` nanoseconds if that is known.
-  mutating func acknowledged(_ count: Int, isPiece: Bool = false, after roundTrip: Int64?, at now: Moment) {
+  mutating func acknowledged(_ count: Int, isPiece: Bool = false, after roundTrip: Int64?, at now: Instant) {
     let wasFull = (messages + pieces) * 2 >= limit
     released(count, isPiece: isPiece)
     guard let roundTrip else { return measure(count, isBusy: wasFull, at: now) }
     shortest = min(shortest, roundTrip)
     let recent = min(roundTrip, last.0, last.1)
     last = (roundTrip, last.0)
-    // A piece takes its own time to leave: that is no queue. Half of it is allowed for, since messages wait for the rest.
+    // A piece takes its own time to leave: that is no queue. DirectionState of it is allowed for, since messages wait for the rest.
     let own = isPiece ? Self.pieceTime / 2 : 0
     let isLong = recent - shortest > Self.longQueue + own
     measure(count, isBusy: wasFull || isLong, at: now)
@@ -86,7 +86,7 @@ struct DelayWindow: Sendable {
   }
 
   /// Measures the rate of answers, and what follows from it: the bound of the window and the bytes of a piece.
-  private mutating func measure(_ count: Int, isBusy: Bool, at now: Moment) {
+  private mutating func measure(_ count: Int, isBusy: Bool, at now: Instant) {
     guard let since = measuredSince else {
       measuredSince = now
       return

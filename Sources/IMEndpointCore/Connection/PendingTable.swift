@@ -18,9 +18,9 @@ struct PendingTable: Sendable {
     var transmissions: UInt32
     var checksum: UInt32
     var body: [UInt8]
-    var acceptedAt: Moment
-    var firstSentAt: Moment
-    var lastSentAt: Moment
+    var acceptedAt: Instant
+    var firstSentAt: Instant
+    var lastSentAt: Instant
     fileprivate var next: Int32
     fileprivate var previous: Int32
   }
@@ -79,7 +79,7 @@ struct PendingTable: Sendable {
   mutating func insert(
     _ sequence: SequenceNumber, id: MessageID, kind: FrameKind, priority: Priority, compression: UInt8,
     checksum: UInt32,
-    body: [UInt8], acceptedAt: Moment, at now: Moment
+    body: [UInt8], acceptedAt: Instant, at now: Instant
   ) -> Int32 {
     if (count + 1) * 2 > index.count { growIndex() }
     let entry = Entry(
@@ -155,7 +155,7 @@ struct PendingTable: Sendable {
   }
 
   /// Notes that the frame at `place` goes out on the connection of `bit`: it is now the one sent last.
-  mutating func sent(_ place: Int32, on bit: UInt8, at now: Moment) {
+  mutating func sent(_ place: Int32, on bit: UInt8, at now: Instant) {
     let i = Int(place)
     entries[i].carriers |= bit
     entries[i].transmissions &+= 1

@@ -6,7 +6,7 @@ struct QueuedMessage: Sendable {
   var priority: Priority
   var compression: UInt8 = 0
   var body: [UInt8]
-  var acceptedAt: Moment
+  var acceptedAt: Instant
 }
 
 /// How much may wait in a session.
@@ -36,7 +36,7 @@ struct PriorityQueues: Sendable {
   }
 
   private var lanes: InlineArray<4, Lane> = .init(repeating: Lane())
-  private var lastLowAt = Moment(nanoseconds: .min)
+  private var lastLowAt = Instant(nanoseconds: .min)
   /// Messages that wait.
   private(set) var count = 0
   /// Bytes of their bodies.
@@ -63,7 +63,7 @@ struct PriorityQueues: Sendable {
   }
 
   /// Takes the message whose turn it is; `nil` when there is none, or only what waits for a better network.
-  mutating func next(isWeak: Bool, isIdle: Bool, urgentOnly: Bool = false, at now: Moment) -> QueuedMessage? {
+  mutating func next(isWeak: Bool, isIdle: Bool, urgentOnly: Bool = false, at now: Instant) -> QueuedMessage? {
     guard count > 0 else { return nil }
     var chosen = -1
     for lane in 0..<(urgentOnly ? 1 : 4) where lanes[lane].count > 0 {
@@ -80,7 +80,7 @@ struct PriorityQueues: Sendable {
     return message
   }
 
-  private func lowMayGo(isIdle: Bool, at now: Moment) -> Bool {
+  private func lowMayGo(isIdle: Bool, at now: Instant) -> Bool {
     guard let first = lanes[3].items.first else { return true }
     if isIdle { return true }
     return now >= first.acceptedAt.advanced(by: Self.patience) && now >= lastLowAt.advanced(by: Self.lowSpacing)
@@ -88,7 +88,7 @@ struct PriorityQueues: Sendable {
 
   /// When a low message may go on a weak network. `nil` when none waits, or when it may go already: then something else holds it back, and
   /// waiting for a moment in the past would never end.
-  func lowDeadline(after now: Moment) -> Moment? {
+  func lowDeadline(after now: Instant) -> Instant? {
     guard let first = lanes[3].items.first else { return nil }
     let deadline = max(first.acceptedAt.advanced(by: Self.patience), lastLowAt.advanced(by: Self.lowSpacing))
     return deadline > now ? deadline : nil
@@ -108,8 +108,8 @@ struct PriorityQueues: Sendable {
   }
 
   /// When the oldest of the messages that wait was accepted.
-  var oldest: Moment? {
-    var oldest: Moment?
+  var oldest: Instant? {
+    var oldest: Instant?
     for lane in 0..<4 {
       if let first = lanes[lane].items.first { oldest = min(oldest ?? first.acceptedAt, first.acceptedAt) }
     }
@@ -117,7 +117,7 @@ struct PriorityQueues: Sendable {
   }
 
   /// Takes out what was accepted longer than `lifetime` ago.
-  mutating func removeOlder(than lifetime: Duration, at now: Moment) -> [QueuedMessage] {
+  mutating func removeOlder(than lifetime: Duration, at now: Instant) -> [QueuedMessage] {
     var old: [QueuedMessage] = []
     for lane in 0..<4 {
       while let first = lanes[lane].items.first, now >= first.acceptedAt.advanced(by: lifetime),

@@ -3,7 +3,7 @@ struct RoundTrips: Sendable {
   private var samples = InlineArray<32, Int64>(repeating: 0)
   private var count = 0
   private var place = 0
-  private var lastAt = Moment(nanoseconds: .min)
+  private var lastAt = Instant(nanoseconds: .min)
   /// The tenth percentile of the last 32 samples, in nanoseconds; 0 while there is none.
   private(set) var short: Int64 = 0
   /// The shortest sample there ever was on this path, in nanoseconds; 0 while there is none.
@@ -23,12 +23,12 @@ struct RoundTrips: Sendable {
 
   /// Takes a round trip; of those within one millisecond the first.
   @inline(__always)
-  mutating func add(_ nanoseconds: Int64, at now: Moment) {
+  mutating func add(_ nanoseconds: Int64, at now: Instant) {
     guard now.nanoseconds(since: lastAt) >= 1_000_000 else { return }
     take(nanoseconds, at: now)
   }
 
-  private mutating func take(_ nanoseconds: Int64, at now: Moment) {
+  private mutating func take(_ nanoseconds: Int64, at now: Instant) {
     lastAt = now
     least = count == 0 ? max(0, nanoseconds) : min(least, max(0, nanoseconds))
     samples[place] = max(0, nanoseconds)
@@ -45,6 +45,6 @@ struct RoundTrips: Sendable {
     place = 0
     short = 0
     least = 0
-    lastAt = Moment(nanoseconds: .min)
+    lastAt = Instant(nanoseconds: .min)
   }
 }

@@ -7,7 +7,7 @@ struct HeartbeatTimer: Sendable {
   private(set) var window = QualityWindow()
   private(set) var silence = SilenceLimit()
   /// When the next one is due; `nil`: none is.
-  private(set) var due: Moment?
+  private(set) var due: Instant?
   /// Interval without jitter, as it was last computed.
   private(set) var interval: Duration?
   private var drawn: Int64 = 0
@@ -18,7 +18,7 @@ struct HeartbeatTimer: Sendable {
   var quality: NetworkQuality { window.quality }
 
   /// A connection stands: the first beat is due at once if `beatsAtOnce`.
-  mutating func start(beatsAtOnce: Bool, at now: Moment, _ random: inout SeededGenerator) {
+  mutating func start(beatsAtOnce: Bool, at now: Instant, _ random: inout SeededGenerator) {
     isRunning = true
     draw(&random)
     due = interval == nil ? nil : beatsAtOnce ? now : now.advanced(byNanoseconds: drawn)
@@ -32,18 +32,18 @@ struct HeartbeatTimer: Sendable {
 
   /// Something was sent or answered. Cheap: it runs for each message.
   @inline(__always)
-  mutating func alive(at now: Moment) {
+  mutating func alive(at now: Instant) {
     if let due, due > now, policy.restartsOnTraffic { self.due = now.advanced(byNanoseconds: drawn) }
   }
 
   /// A beat went out.
-  mutating func beaten(at now: Moment, _ random: inout SeededGenerator) {
+  mutating func beaten(at now: Instant, _ random: inout SeededGenerator) {
     draw(&random)
     due = isRunning && interval != nil ? now.advanced(byNanoseconds: drawn) : nil
   }
 
   /// An answer came after a round trip, when the connection had been silent for `silent` nanoseconds before the beat.
-  mutating func answered(after roundTrip: Int64, silent: Int64, at now: Moment, _ random: inout SeededGenerator) {
+  mutating func answered(after roundTrip: Int64, silent: Int64, at now: Instant, _ random: inout SeededGenerator) {
     window.answered(after: roundTrip)
     if policy.learnsSilence { silence.answered(after: silent) }
     guard isRunning else { return }
@@ -63,7 +63,7 @@ struct HeartbeatTimer: Sendable {
   }
 
   /// The mode changes; coming back to the foreground beats at once.
-  mutating func setMode(_ mode: ApplicationMode, at now: Moment, _ random: inout SeededGenerator) {
+  mutating func setMode(_ mode: ApplicationMode, at now: Instant, _ random: inout SeededGenerator) {
     guard mode != self.mode else { return }
     self.mode = mode
     guard isRunning else { return }

@@ -58,19 +58,19 @@ public struct ConnectionMachine: Sendable {
 
   /// The state now.
   public private(set) var state = ConnectionState.disconnected
-  private var since: Moment
+  private var since: Instant
   private var spent = InlineArray<4, Int64>(repeating: 0)
   private var visits = InlineArray<4, UInt32>(repeating: 0)
 
   /// A machine that has been disconnected since `now`.
-  public init(at now: Moment) {
+  public init(at now: Instant) {
     since = now
     visits[0] = 1
   }
 
   /// Goes where `event` leads; an illegal event changes nothing.
   @discardableResult
-  public mutating func handle(_ event: ConnectionEvent, at now: Moment) throws(IllegalConnectionEvent)
+  public mutating func handle(_ event: ConnectionEvent, at now: Instant) throws(IllegalConnectionEvent)
     -> ConnectionState
   {
     let next = try Self.table.next(state, event)
@@ -83,7 +83,7 @@ public struct ConnectionMachine: Sendable {
   }
 
   /// How long the machine has been in `state` in all, until `now`.
-  public func time(in state: ConnectionState, until now: Moment) -> Duration {
+  public func time(in state: ConnectionState, until now: Instant) -> Duration {
     let current = self.state == state ? max(0, now.nanoseconds(since: since)) : 0
     return .nanoseconds(spent[Int(state.rawValue)] + current)
   }

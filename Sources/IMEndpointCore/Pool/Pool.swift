@@ -33,11 +33,11 @@ public struct Pool<Kind: Hashable & Sendable, Item: Hashable & Sendable>: Sendab
     var item: Item
     var kind: Kind
     var uses: Int
-    var idleSince: Moment?
+    var idleSince: Instant?
   }
 
   private var slots: [Slot] = []
-  private var nextSweep: Moment?
+  private var nextSweep: Instant?
   /// The limits.
   public let limits: PoolLimits
 
@@ -76,7 +76,7 @@ public struct Pool<Kind: Hashable & Sendable, Item: Hashable & Sendable>: Sendab
 
   /// Gives an item back.
   /// - Returns: whether the pool keeps it; otherwise it is to be closed.
-  public mutating func release(_ item: Item, isHealthy: Bool, at now: Moment) -> Bool {
+  public mutating func release(_ item: Item, isHealthy: Bool, at now: Instant) -> Bool {
     guard let index = slots.firstIndex(where: { $0.item == item }) else { return false }
     guard isHealthy, slots[index].uses < limits.uses else {
       slots.remove(at: index)
@@ -91,10 +91,10 @@ public struct Pool<Kind: Hashable & Sendable, Item: Hashable & Sendable>: Sendab
   public mutating func remove(_ item: Item) { slots.removeAll { $0.item == item } }
 
   /// When `sweep` is due; `nil` while nothing is idle.
-  public var deadline: Moment? { nextSweep }
+  public var deadline: Instant? { nextSweep }
 
   /// Takes out what has been idle for too long, or is not healthy any more: it is to be closed.
-  public mutating func sweep(at now: Moment, isHealthy: (Item) -> Bool) -> [Item] {
+  public mutating func sweep(at now: Instant, isHealthy: (Item) -> Bool) -> [Item] {
     guard let due = nextSweep, now >= due else { return [] }
     var old: [Item] = []
     slots.removeAll { slot in

@@ -7,7 +7,7 @@ struct Reconnector: Sendable {
     /// The most attempts have been made.
     case giveUp(attempts: Int)
     /// The next attempt is made then.
-    case attempt(at: Moment)
+    case attempt(at: Instant)
   }
 
   var policy: ReconnectPolicy
@@ -28,7 +28,7 @@ struct Reconnector: Sendable {
   mutating func reset() { attempts = 0 }
 
   /// A connection is lost, or an attempt has failed.
-  func lost(_ reason: DisconnectReason, path: NetworkPath.Kind, at now: Moment, _ random: inout SeededGenerator)
+  func lost(_ reason: DisconnectReason, path: NetworkPath.Kind, at now: Instant, _ random: inout SeededGenerator)
     -> Answer
   {
     let rule = policy.rule(for: reason)

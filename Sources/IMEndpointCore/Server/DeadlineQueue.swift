@@ -4,16 +4,16 @@
 /// deadline costs nothing.
 struct DeadlineQueue: Sendable {
   struct Entry: Sendable {
-    var moment: Moment
+    var moment: Instant
     var key: UInt64
   }
 
   private var heap: [Entry] = []
 
-  var first: Moment? { heap.first?.moment }
+  var first: Instant? { heap.first?.moment }
   var count: Int { heap.count }
 
-  mutating func insert(_ key: UInt64, at moment: Moment) {
+  mutating func insert(_ key: UInt64, at moment: Instant) {
     heap.append(Entry(moment: moment, key: key))
     var child = heap.count - 1
     while child > 0 {
@@ -25,7 +25,7 @@ struct DeadlineQueue: Sendable {
   }
 
   /// Takes the earliest out, if it is not after `now`.
-  mutating func pop(until now: Moment) -> UInt64? {
+  mutating func pop(until now: Instant) -> UInt64? {
     guard let first = heap.first, first.moment <= now else { return nil }
     let last = heap.removeLast()
     if !heap.isEmpty {

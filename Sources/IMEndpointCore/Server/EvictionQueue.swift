@@ -6,7 +6,7 @@
 struct EvictionQueue: Sendable {
   private struct Entry: Sendable {
     var session: SessionID
-    var since: Moment
+    var since: Instant
   }
 
   private var unused = FIFOQueue<Entry>()
@@ -16,7 +16,7 @@ struct EvictionQueue: Sendable {
   var count: Int { unused.count + used.count }
 
   /// Notes a session that has lost its last connection.
-  mutating func append(_ session: SessionID, since: Moment, isUsed: Bool) {
+  mutating func append(_ session: SessionID, since: Instant, isUsed: Bool) {
     if isUsed {
       used.append(Entry(session: session, since: since))
     } else {
@@ -25,14 +25,14 @@ struct EvictionQueue: Sendable {
   }
 
   /// Takes the next session out that `isStill` without a connection since that moment; `nil` when there is none.
-  mutating func popFirst(_ isStill: (SessionID, Moment) -> Bool) -> SessionID? {
+  mutating func popFirst(_ isStill: (SessionID, Instant) -> Bool) -> SessionID? {
     while let entry = unused.popFirst() { if isStill(entry.session, entry.since) { return entry.session } }
     while let entry = used.popFirst() { if isStill(entry.session, entry.since) { return entry.session } }
     return nil
   }
 
   /// Forgets entries that are about nothing any more, once they are more than `limit`.
-  mutating func compact(above limit: Int, _ isStill: (SessionID, Moment) -> Bool) {
+  mutating func compact(above limit: Int, _ isStill: (SessionID, Instant) -> Bool) {
     guard count > limit else { return }
     unused.filter { isStill($0.session, $0.since) }
     used.filter { isStill($0.session, $0.since) }

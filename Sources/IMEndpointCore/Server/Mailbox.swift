@@ -8,7 +8,7 @@ struct Letter: Sendable {
   var category: SequenceCategory
   /// The device it came from.
   var sender: DeviceID
-  var at: Moment
+  var at: Instant
   /// Whether a device of the recipient's has it.
   var isDelivered = false
   /// Whether it is for the other devices of its sender's alone.

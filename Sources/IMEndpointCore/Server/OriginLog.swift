@@ -163,19 +163,19 @@ struct GroupLog: Sendable {
 
 /// Acknowledgments that a slow server sends later, in the order they came.
 struct DelayedAcknowledgments: Sendable {
-  private var items: [(at: Moment, session: SessionID, sequence: SequenceNumber)] = []
+  private var items: [(at: Instant, session: SessionID, sequence: SequenceNumber)] = []
   private var head = 0
   /// More are not held back.
   static var limit: Int { 65_536 }
 
-  var first: Moment? { head < items.count ? items[head].at : nil }
+  var first: Instant? { head < items.count ? items[head].at : nil }
   var isFull: Bool { items.count - head >= Self.limit }
 
-  mutating func append(_ session: SessionID, _ sequence: SequenceNumber, at moment: Moment) {
+  mutating func append(_ session: SessionID, _ sequence: SequenceNumber, at moment: Instant) {
     items.append((moment, session, sequence))
   }
 
-  mutating func pop(until now: Moment) -> (session: SessionID, sequence: SequenceNumber)? {
+  mutating func pop(until now: Instant) -> (session: SessionID, sequence: SequenceNumber)? {
     guard head < items.count, items[head].at <= now else { return nil }
     let item = items[head]
     head += 1

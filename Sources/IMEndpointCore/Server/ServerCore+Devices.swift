@@ -51,7 +51,7 @@ extension ServerCore {
   }
 
   /// Another process of the same client is here: what the one before had under way, and did not take, is sent anew.
-  mutating func takeOver(_ place: Int, _ request: HandshakeRequest, keeping link: Int, at now: Moment) {
+  mutating func takeOver(_ place: Int, _ request: HandshakeRequest, keeping link: Int, at now: Instant) {
     guard let instance = request.instance, instance != devices[place].instance else { return }
     defer { devices[place].instance = instance }
     guard devices[place].instance != nil else { return }
@@ -109,7 +109,7 @@ extension ServerCore {
   }
 
   /// The last connection of a device's is gone.
-  mutating func detached(_ place: Int, isForGood: Bool, at now: Moment) {
+  mutating func detached(_ place: Int, isForGood: Bool, at now: Instant) {
     guard devices[place].sessions.allSatisfy({ sessions[Int($0)].linkMask == 0 }) else { return }
     if case .connection = devices[place].peer { return forgetDevice(place, at: now) }
     devices[place].detachedAt = now
@@ -120,7 +120,7 @@ extension ServerCore {
   /// For how long a device is waited for: one that did not ask for it may only have lost its network for a moment.
   private func patience(_ place: Int) -> Duration { max(devices[place].expiry, configuration.grace) }
 
-  mutating func checkDevice(_ place: Int, at now: Moment) {
+  mutating func checkDevice(_ place: Int, at now: Instant) {
     guard place < devices.count else { return }
     devices[place].timer = nil
     guard devices[place].isKnown, let since = devices[place].detachedAt else { return }
@@ -131,7 +131,7 @@ extension ServerCore {
   }
 
   /// A device that has no sessions and is not waited for is forgotten.
-  mutating func forgetDevice(_ place: Int, at now: Moment) {
+  mutating func forgetDevice(_ place: Int, at now: Instant) {
     guard devices[place].isKnown else { return }
     unsubscribe(place)
     dropPendingReceipts(place)

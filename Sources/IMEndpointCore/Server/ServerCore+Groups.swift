@@ -8,7 +8,7 @@ extension ServerCore {
   public func members(of group: String) -> [String] { (groups[group] ?? []).sorted() }
 
   /// A client's user joins a group, or leaves it. A group exists while it has members.
-  mutating func membership(_ body: RawSpan, _ range: Range<Int>, _ place: Int, on link: Int, at now: Moment) {
+  mutating func membership(_ body: RawSpan, _ range: Range<Int>, _ place: Int, on link: Int, at now: Instant) {
     guard configuration.service == .forward, range.count > 1, range.count <= 257,
       let user = devices[Int(sessions[place].device)].user
     else { return }
@@ -26,7 +26,7 @@ extension ServerCore {
   private static var mostWaiting: Int { 64 << 10 }
 
   /// Answers a member's question who is in the group; who is no member gets no names.
-  private mutating func tellMembers(of group: String, to user: String, _ place: Int, on link: Int, at now: Moment) {
+  private mutating func tellMembers(of group: String, to user: String, _ place: Int, on link: Int, at now: Instant) {
     guard links[link].output.byteCount < Self.mostWaiting else { return }
     let names = groups[group]?.contains(user) == true ? members(of: group) : []
     writeControl(
@@ -61,7 +61,7 @@ extension ServerCore {
   }
 
   /// Takes a message in for every member of a group. The sender's own device does not get it, its other devices do.
-  mutating func putAll(_ letter: Letter, in group: String, _ from: SentFrom, at now: Moment) {
+  mutating func putAll(_ letter: Letter, in group: String, _ from: SentFrom, at now: Instant) {
     guard let device = place(of: from.device) else { return }
     let sender = devices[device].user
     var others = (groups[group] ?? []).filter { $0 != sender }.sorted()

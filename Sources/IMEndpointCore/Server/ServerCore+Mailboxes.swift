@@ -34,7 +34,7 @@ extension ServerCore {
   }
 
   /// Takes a letter in, for every device of the user's.
-  mutating func put(_ letter: Letter, for user: String, at now: Moment) {
+  mutating func put(_ letter: Letter, for user: String, at now: Instant) {
     let box = openMailbox(of: user)
     mailboxes[box].append(letter)
     if configuration.isDurable {
@@ -70,7 +70,7 @@ extension ServerCore {
   static var servedWithARead: Int { 8 }
 
   /// Serves those who are in the line, some of them: what remains has its turn when the deadline comes, which is at once.
-  mutating func serveLine(_ most: Int, at now: Moment) {
+  mutating func serveLine(_ most: Int, at now: Instant) {
     guard !line.isEmpty else { return }
     guard !isOverfull(at: now) else {
       lineAt = now.advanced(by: .milliseconds(100))
@@ -85,7 +85,7 @@ extension ServerCore {
   }
 
   /// Whether so much waits on all connections that nothing may be added. Those that take nothing are given up then.
-  private mutating func isOverfull(at now: Moment) -> Bool {
+  private mutating func isOverfull(at now: Instant) -> Bool {
     guard waitingBytes > configuration.maximumWaitingTotal else { return false }
     guard now.nanoseconds(since: stallsSoughtAt) >= 100_000_000 else { return true }
     stallsSoughtAt = now
@@ -97,7 +97,7 @@ extension ServerCore {
   }
 
   /// Sends a device the letters that it may be sent now.
-  mutating func feed(_ device: Int, at now: Moment) {
+  mutating func feed(_ device: Int, at now: Instant) {
     let box = Int(devices[device].mailbox)
     guard devices[device].isKnown, box >= 0, devices[device].cursor.next < mailboxes[box].end,
       let place = lane(of: device), let bit = bestBit(place)
@@ -137,7 +137,7 @@ extension ServerCore {
     }.map { Int($0) }
   }
 
-  private mutating func send(_ letter: Letter, _ place: Int, _ bit: Int, at now: Moment) {
+  private mutating func send(_ letter: Letter, _ place: Int, _ bit: Int, at now: Instant) {
     var message = QueuedMessage(
       id: letter.id, kind: .data, category: letter.category, priority: .normal, body: letter.body, acceptedAt: now)
     if letter.isCompressed {
@@ -173,7 +173,7 @@ extension ServerCore {
   // MARK: what devices have
 
   /// A device has the letter with this number.
-  mutating func took(_ id: MessageID, _ device: Int, at now: Moment) {
+  mutating func took(_ id: MessageID, _ device: Int, at now: Instant) {
     let box = Int(devices[device].mailbox)
     guard box >= 0, let place = mailboxes[box].place(of: id), let letter = mailboxes[box][place] else { return }
     let before = devices[device].cursor.done

@@ -60,7 +60,7 @@ extension ServerCore {
   public var receiptsLost: UInt64 { droppedReceipts + groupLog.lost }
 
   /// A device of the recipient's has a message, the first one: its sender is told soon.
-  mutating func reportDelivered(_ id: MessageID, at now: Moment) {
+  mutating func reportDelivered(_ id: MessageID, at now: Instant) {
     guard let from = whom(id, isRead: false) else { return }
     if let sender = attached(from) {
       guard sessions[sender].traffic.features.contains(.levels) else { return }
@@ -73,14 +73,14 @@ extension ServerCore {
   }
 
   /// A recipient has read a message.
-  mutating func reportRead(_ id: MessageID, at now: Moment) {
+  mutating func reportRead(_ id: MessageID, at now: Instant) {
     guard let from = whom(id, isRead: true) else { return }
     guard let sender = attached(from) else { return queueReceipt(from, isRead: true, at: now) }
     do { try sendReceipt(from.sequence, sender, at: now) } catch { queueReceipt(from, isRead: true, at: now) }
   }
 
   /// A recipient has read a message that came in a session which is gone: it says where the message comes from.
-  mutating func reportRead(_ body: RawSpan, _ range: Range<Int>, by device: Int, at now: Moment) {
+  mutating func reportRead(_ body: RawSpan, _ range: Range<Int>, by device: Int, at now: Instant) {
     guard range.count >= 24, range.count <= 24 + 256, let user = devices[device].user else { return }
     let start = range.lowerBound
     let identity = ClientIdentity(
@@ -118,7 +118,7 @@ extension ServerCore {
   // MARK: by name
 
   /// A receipt waits for its sender, and goes out at once where a session of it is there.
-  mutating func queueReceipt(_ from: SentFrom, isRead: Bool, at now: Moment) {
+  mutating func queueReceipt(_ from: SentFrom, isRead: Bool, at now: Instant) {
     guard from.name.number > 0, let device = place(of: from.device), case .client = devices[device].peer else { return }
     let entry = NamedReceipts.Entry(name: from.name, isRead: isRead)
     guard !devices[device].pendingReceipts.contains(entry) else { return }
@@ -157,7 +157,7 @@ extension ServerCore {
   }
 
   /// Tells a client that is back what became of its messages meanwhile. It is kept until that is acknowledged.
-  mutating func sendPendingReceipts(_ place: Int, at now: Moment) {
+  mutating func sendPendingReceipts(_ place: Int, at now: Instant) {
     let device = Int(sessions[place].device)
     guard !devices[device].pendingReceipts.isEmpty, mayTell(place) else { return }
     var part: [NamedReceipts.Entry] = []
@@ -171,7 +171,7 @@ extension ServerCore {
     if !part.isEmpty { _ = tell(part, of: device, in: place, at: now) }
   }
 
-  private mutating func tell(_ part: [NamedReceipts.Entry], of device: Int, in place: Int, at now: Moment) -> Bool {
+  private mutating func tell(_ part: [NamedReceipts.Entry], of device: Int, in place: Int, at now: Instant) -> Bool {
     var body: [UInt8] = []
     TLV.append(.namedReceipts, NamedReceipts.encoded(part), to: &body)
     // What the queue has no room for goes out when its client is back again.
@@ -192,7 +192,7 @@ extension ServerCore {
   }
 
   /// A session is forgotten: what its client was to be told there, it is told by name when it is back.
-  mutating func requeueReceipts(_ place: Int, at now: Moment) {
+  mutating func requeueReceipts(_ place: Int, at now: Instant) {
     let device = Int(sessions[place].device)
     guard case .client = devices[device].peer, sessions[place].traffic.features.contains(.namedReceipts) else { return }
     var bodies: [[UInt8]] = []

@@ -8,13 +8,13 @@ extension ServerCore {
   }
 
   /// See `EndpointCore`.
-  public mutating func setWallClock(unixSeconds: Int64, at now: Moment) {
+  public mutating func setWallClock(unixSeconds: Int64, at now: Instant) {
     unixOffset = unixSeconds &- now.nanoseconds / 1_000_000_000
     startedAt = startedAt ?? now
   }
 
   /// See `EndpointCore`.
-  public mutating func accepted(from remote: Endpoint, at now: Moment) -> ConnectionID? {
+  public mutating func accepted(from remote: Endpoint, at now: Instant) -> ConnectionID? {
     let link: Int
     if let free = freeLinks.popLast() {
       link = Int(free)
@@ -35,11 +35,11 @@ extension ServerCore {
   }
 
   /// See `EndpointCore`.
-  public mutating func opened(_ connection: ConnectionID, local: Endpoint?, at now: Moment) {}
+  public mutating func opened(_ connection: ConnectionID, local: Endpoint?, at now: Instant) {}
   /// See `EndpointCore`.
-  public mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Moment) {}
+  public mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Instant) {}
   /// See `EndpointCore`.
-  public mutating func pathChanged(to path: NetworkPath, at now: Moment) {}
+  public mutating func pathChanged(to path: NetworkPath, at now: Instant) {}
 
   @inline(__always)
   private func link(_ id: ConnectionID) -> Int? {
@@ -49,21 +49,21 @@ extension ServerCore {
   }
 
   /// See `EndpointCore`.
-  public mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment) {
+  public mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Instant) {
     guard let link = link(connection) else { return }
     if links[link].phase == .open { metrics.disconnects += 1 }
     release(link, at: now)
   }
 
   /// See `EndpointCore`.
-  public mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) -> Intake {
+  public mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Instant) -> Intake {
     let intake = read(bytes, on: connection, at: now)
     if !informed.isEmpty { inform(at: now) }
     serveLine(Self.servedWithARead, at: now)
     return intake
   }
 
-  private mutating func read(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) -> Intake {
+  private mutating func read(_ bytes: RawSpan, on connection: ConnectionID, at now: Instant) -> Intake {
     let all = Intake(consumed: bytes.byteCount, wanted: FrameHeader.byteCount)
     guard let link = link(connection), links[link].phase == .open else { return all }
     links[link].heardAt = now
@@ -127,7 +127,7 @@ extension ServerCore {
 
   /// See `EndpointCore`: who is connected and has said nothing makes room; then those whose sessions carried no message,
   /// the ones that were silent longest first.
-  public mutating func descriptorsRanOut(at now: Moment) {
+  public mutating func descriptorsRanOut(at now: Instant) {
     var idle: [Int] = []
     for link in links.indices where links[link].phase == .open && !links[link].isIntroduced { idle.append(link) }
     if idle.isEmpty {
@@ -145,7 +145,7 @@ extension ServerCore {
     commands.append(.close(connection(link)))
   }
 
-  private mutating func damaged(_ header: FrameHeader, on link: Int, at now: Moment) -> Bool {
+  private mutating func damaged(_ header: FrameHeader, on link: Int, at now: Instant) -> Bool {
     metrics.parseErrors += 1
     tell(.damaged(find(header.session, on: link).map { id($0) }, connection(link)))
     links[link].damagedFrames += 1
@@ -155,13 +155,13 @@ extension ServerCore {
     return true
   }
 
-  mutating func giveUp(_ link: Int, at now: Moment) {
+  mutating func giveUp(_ link: Int, at now: Instant) {
     metrics.disconnects += 1
     commands.append(.abort(connection(link)))
     release(link, at: now)
   }
 
-  private mutating func broken(_ error: FrameError, on link: Int, at now: Moment) {
+  private mutating func broken(_ error: FrameError, on link: Int, at now: Instant) {
     metrics.parseErrors += 1
     metrics.parserResets += 1
     tell(.notFrames(connection(link)))
@@ -175,7 +175,7 @@ extension ServerCore {
     close(link)
   }
 
-  private mutating func read(_ header: FrameHeader, _ body: RawSpan, on link: Int, at now: Moment) {
+  private mutating func read(_ header: FrameHeader, _ body: RawSpan, on link: Int, at now: Instant) {
     if header.kind == .control, let request = HandshakeRequest(decoding: body) {
       answer(request, header, on: link, at: now)
       return
@@ -216,7 +216,7 @@ extension ServerCore {
 
   /// A message has come. Of a `large` one that is in the store, `body` is what the server looks at.
   mutating func message(
-    _ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, _ large: LargeContent? = nil, at now: Moment
+    _ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, _ large: LargeContent? = nil, at now: Instant
   ) {
     var content: [UInt8] = []
     if configuration.service != .deliver {
@@ -254,7 +254,7 @@ extension ServerCore {
   // MARK: acknowledgments
 
   /// Acknowledges a message, once it is kept where something keeps it.
-  private mutating func answer(_ sequence: SequenceNumber, of place: Int, cameOn link: Int, at now: Moment) {
+  private mutating func answer(_ sequence: SequenceNumber, of place: Int, cameOn link: Int, at now: Instant) {
     guard configuration.isDurable, configuration.service == .forward else {
       return acknowledge(sequence, of: place, cameOn: link, at: now)
     }
@@ -262,7 +262,7 @@ extension ServerCore {
   }
 
   /// Acknowledges a frame on the connection it came on and on others of its session: one of them may be stalled.
-  mutating func acknowledge(_ sequence: SequenceNumber, of place: Int, cameOn link: Int?, at now: Moment) {
+  mutating func acknowledge(_ sequence: SequenceNumber, of place: Int, cameOn link: Int?, at now: Instant) {
     if let delay = configuration.faults.acknowledgmentDelay, !delayed.isFull {
       delayed.append(id(place), sequence, at: now.advanced(by: delay))
     } else {
@@ -270,7 +270,7 @@ extension ServerCore {
     }
   }
 
-  mutating func writeAcknowledgments(_ sequence: SequenceNumber, of place: Int, cameOn link: Int?, at now: Moment) {
+  mutating func writeAcknowledgments(_ sequence: SequenceNumber, of place: Int, cameOn link: Int?, at now: Instant) {
     let header = sessions[place].traffic.acknowledgment(of: sequence, time: unixTime(now))
     var left = configuration.acknowledgmentConnections
     if let link {
@@ -281,7 +281,7 @@ extension ServerCore {
     // The others by when they were last heard: those that work first.
     var rest = sessions[place].linkMask
     while left > 0, rest != 0 {
-      var best: (bit: Int, heard: Moment)?
+      var best: (bit: Int, heard: Instant)?
       for bit in 0..<8 where rest & Self.bit(bit) != 0 {
         let heard = links[Int(sessions[place].links[bit])].heardAt
         if best == nil || heard > best?.heard ?? heard { best = (bit, heard) }
@@ -310,7 +310,7 @@ extension ServerCore {
     if framesWritten % every == 0 { header.checksum ^= 0x5555_5555 }
   }
 
-  private mutating func acknowledged(_ sequence: SequenceNumber, _ place: Int, at now: Moment) {
+  private mutating func acknowledged(_ sequence: SequenceNumber, _ place: Int, at now: Instant) {
     guard let entry = sessions[place].traffic.pending.find(sequence) else {
       if let piece = sessions[place].traffic.transfers.pieces.find(sequence) {
         if let id = acknowledgedPiece(piece, place, at: now) { accepted(id, sequence, place, at: now) }
@@ -331,7 +331,7 @@ extension ServerCore {
   }
 
   /// A client has acknowledged a message.
-  private mutating func accepted(_ id: MessageID, _ sequence: SequenceNumber, _ place: Int, at now: Moment) {
+  private mutating func accepted(_ id: MessageID, _ sequence: SequenceNumber, _ place: Int, at now: Instant) {
     metrics.messagesAcknowledged += 1
     sessions[place].traffic.reads.note(sequence, id)
     tell(id, place, .accepted)
@@ -343,7 +343,7 @@ extension ServerCore {
 
   // MARK: handshakes
 
-  private mutating func answer(_ request: HandshakeRequest, _ header: FrameHeader, on link: Int, at now: Moment) {
+  private mutating func answer(_ request: HandshakeRequest, _ header: FrameHeader, on link: Int, at now: Instant) {
     let own = configuration.speech.version
     let sequence = header.sequence.next
     var reason = configuration.faults.refusal
@@ -389,7 +389,7 @@ extension ServerCore {
   }
 
   private mutating func refuse(
-    _ header: FrameHeader, _ reason: HandshakeRefusal.Reason, on link: Int, at now: Moment
+    _ header: FrameHeader, _ reason: HandshakeRefusal.Reason, on link: Int, at now: Instant
   ) {
     handshakesRefused += 1
     let refusal = HandshakeResponse.refused(HandshakeRefusal(reason, version: configuration.speech.version))
@@ -398,7 +398,7 @@ extension ServerCore {
 
   mutating func writeControl(
     _ body: [UInt8], _ session: UInt16, _ sequence: SequenceNumber, _ version: ProtocolVersion, on link: Int,
-    at now: Moment
+    at now: Instant
   ) {
     var header = FrameHeader(control: body, sequence, version: version, time: unixTime(now), session: session)
     spoil(&header)
@@ -413,7 +413,7 @@ extension ServerCore {
   public mutating func nextCommand() -> TransportCommand? { commands.next() }
 
   /// See `EndpointCore`.
-  public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool {
+  public mutating func drain(_ connection: ConnectionID, at now: Instant, _ write: (OutgoingPieces) -> Int) -> Bool {
     guard let link = link(connection) else { return true }
     while true {
       let written = links[link].output.drain(write)

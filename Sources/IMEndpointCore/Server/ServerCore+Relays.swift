@@ -28,7 +28,7 @@ extension ServerCore {
   static var firstRelay: UInt64 { 1 << 63 }
 
   /// Relays what has arrived of a large message, a piece of which was taken.
-  mutating func relay(_ piece: IncomingTransfer.Piece, _ frame: RawSpan, _ place: Int, at now: Moment) {
+  mutating func relay(_ piece: IncomingTransfer.Piece, _ frame: RawSpan, _ place: Int, at now: Instant) {
     guard configuration.service == .forward,
       let known = sessions[place].traffic.transfers.arriving(piece.name)
     else { return }
@@ -47,7 +47,7 @@ extension ServerCore {
 
   /// Begins to relay a message whose first bytes are `beginning`, if they name the recipient and hold the head of the content.
   private mutating func begin(
-    _ body: UInt64, _ beginning: RawSpan, _ size: Int, _ place: Int, at now: Moment
+    _ body: UInt64, _ beginning: RawSpan, _ size: Int, _ place: Int, at now: Instant
   ) -> Relay? {
     let device = Int(sessions[place].device)
     guard relays.count < Self.mostRelays, let bodies, let reader = bodies.reader(of: body),
@@ -88,7 +88,7 @@ extension ServerCore {
   /// The body of the letter of a relayed message that is whole and accepted; `nil` if it was not relayed. The message is withdrawn from
   /// sessions whose devices do not get the letter.
   mutating func accepted(
-    relay body: UInt64, _ target: (name: String, isGroup: Bool), from device: Int, at now: Moment
+    relay body: UInt64, _ target: (name: String, isGroup: Bool), from device: Int, at now: Instant
   ) -> LargeBody? {
     guard let relay = relays.removeValue(forKey: body) else { return nil }
     let devices = Set(recipients(of: target, from: device))
@@ -105,7 +105,7 @@ extension ServerCore {
   }
 
   /// Withdraws a relayed message that will not become a letter.
-  mutating func withdraw(relay body: UInt64, at now: Moment) {
+  mutating func withdraw(relay body: UInt64, at now: Instant) {
     guard let relay = relays.removeValue(forKey: body) else { return }
     for session in relay.recipients {
       if let place = place(of: session) { withdraw(body, from: place, at: now) }
@@ -113,11 +113,11 @@ extension ServerCore {
   }
 
   /// Withdraws a message from a device that may have a part of it.
-  mutating func withdraw(_ body: UInt64, fromDevice device: Int, at now: Moment) {
+  mutating func withdraw(_ body: UInt64, fromDevice device: Int, at now: Instant) {
     for session in devices[device].sessions { withdraw(body, from: Int(session), at: now) }
   }
 
-  private mutating func withdraw(_ body: UInt64, from place: Int, at now: Moment) {
+  private mutating func withdraw(_ body: UInt64, from place: Int, at now: Instant) {
     guard let (message, hasBegun) = sessions[place].traffic.transfers.relayed(body) else { return }
     removePieces(of: message, place, at: now)
     guard hasBegun else { return }

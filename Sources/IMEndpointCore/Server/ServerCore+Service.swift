@@ -76,7 +76,7 @@ extension ServerCore {
 
   /// Does with a message that came for the first time what the service says.
   mutating func serve(
-    _ body: [UInt8], _ header: FrameHeader, _ place: Int, _ large: LargeContent? = nil, at now: Moment
+    _ body: [UInt8], _ header: FrameHeader, _ place: Int, _ large: LargeContent? = nil, at now: Instant
   ) {
     switch configuration.service {
     case .deliver: break
@@ -87,7 +87,7 @@ extension ServerCore {
 
   /// Sends a message on to the user it names, with its sender's name, device and number as the server knows them.
   private mutating func forward(
-    _ body: [UInt8], _ header: FrameHeader, _ place: Int, _ large: LargeContent?, at now: Moment
+    _ body: [UInt8], _ header: FrameHeader, _ place: Int, _ large: LargeContent?, at now: Instant
   ) {
     guard let target = target(of: body) else { return }
     let device = Int(sessions[place].device)
@@ -215,7 +215,7 @@ extension ServerCore {
   }
 
   /// Hands a message that is not stored to those of its recipient's devices that are there.
-  private mutating func pass(_ body: [UInt8], _ category: SequenceCategory, to user: String, at now: Moment) {
+  private mutating func pass(_ body: [UInt8], _ category: SequenceCategory, to user: String, at now: Instant) {
     guard let box = users[user].map({ Int($0) }) else { return }
     for device in mailboxes[box].devices {
       guard let session = devices[Int(device)].sessions.first(where: { sessions[Int($0)].linkMask != 0 }) else {
@@ -229,7 +229,7 @@ extension ServerCore {
 
   /// Tells a client that its message will not arrive, if it understands that: else its patience ends it.
   mutating func refuse(
-    _ sequence: SequenceNumber, _ reason: FailureReason, _ place: Int, on link: Int, at now: Moment
+    _ sequence: SequenceNumber, _ reason: FailureReason, _ place: Int, on link: Int, at now: Instant
   ) {
     guard sessions[place].traffic.features.contains(.refusals) else { return }
     var body: [UInt8] = []
@@ -241,7 +241,7 @@ extension ServerCore {
   }
 
   /// Tells senders what was delivered.
-  mutating func inform(at now: Moment) {
+  mutating func inform(at now: Instant) {
     let all = informed
     informed.removeAll(keepingCapacity: all.count <= 1_024)
     for session in all {
@@ -251,7 +251,7 @@ extension ServerCore {
     }
   }
 
-  mutating func inform(_ place: Int, at now: Moment) {
+  mutating func inform(_ place: Int, at now: Instant) {
     guard !sessions[place].delivered.isEmpty else { return }
     var body: [UInt8] = []
     TLV.append(.delivered, sessions[place].delivered.flatMap { TLV.bigEndian($0) }, to: &body)
@@ -265,7 +265,7 @@ extension ServerCore {
 
   /// A client has taken messages, or its user has read one.
   /// - Returns: whether the receipt is to be acknowledged.
-  mutating func receipt(_ header: FrameHeader, _ body: RawSpan, _ place: Int, at now: Moment) -> Bool {
+  mutating func receipt(_ header: FrameHeader, _ body: RawSpan, _ place: Int, at now: Instant) -> Bool {
     guard sessions[place].traffic.isFirst(header.sequence) else {
       metrics.duplicatesReceived += 1
       return true
@@ -292,7 +292,7 @@ extension ServerCore {
   }
 
   /// The application of a client has taken the message with this number.
-  private mutating func taken(_ sequence: SequenceNumber, _ place: Int, at now: Moment) {
+  private mutating func taken(_ sequence: SequenceNumber, _ place: Int, at now: Instant) {
     settle(sequence, place, at: now)
     guard let message = sessions[place].traffic.reads.message(sequence) else { return }
     tell(message, place, .delivered)
@@ -300,7 +300,7 @@ extension ServerCore {
   }
 
   /// A receipt may overtake its acknowledgment, which took another connection: it says as much.
-  private mutating func settle(_ sequence: SequenceNumber, _ place: Int, at now: Moment) {
+  private mutating func settle(_ sequence: SequenceNumber, _ place: Int, at now: Instant) {
     guard let entry = sessions[place].traffic.pending.find(sequence) else { return }
     let pending = sessions[place].traffic.pending[entry]
     let message = pending.id

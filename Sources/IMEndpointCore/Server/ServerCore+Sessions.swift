@@ -11,7 +11,7 @@ extension ServerCore {
   }
 
   /// The session of a frame, which joins the connection if it does not yet; `nil` when there is no room for a new one.
-  mutating func join(_ wireID: UInt16, _ request: HandshakeRequest?, on link: Int, at now: Moment) -> Int? {
+  mutating func join(_ wireID: UInt16, _ request: HandshakeRequest?, on link: Int, at now: Instant) -> Int? {
     guard links[link].sessions.count < configuration.sessionsPerConnection else { return nil }
     if let identity = request?.identity, let secret = request?.secret {
       links[link].peer = .client(DeviceKey(identity, secret))
@@ -40,7 +40,7 @@ extension ServerCore {
     return place
   }
 
-  private mutating func make(_ key: SessionKey, _ device: Int, at now: Moment) -> Int {
+  private mutating func make(_ key: SessionKey, _ device: Int, at now: Instant) -> Int {
     let start = UInt32(truncatingIfNeeded: random.next() % UInt64(SequenceNumber.modulus))
     let traffic = Traffic(
       wireID: key.wireID, strategy: configuration.strategy, major: configuration.speech.version.major, start: start,
@@ -88,7 +88,7 @@ extension ServerCore {
 
   /// A session leaves a connection; `isForGood` when its client has said so. Then what comes for its user does not wait for
   /// it, unless it has asked for that.
-  mutating func leave(_ place: Int, _ link: Int, isForGood: Bool = false, at now: Moment) {
+  mutating func leave(_ place: Int, _ link: Int, isForGood: Bool = false, at now: Instant) {
     for bit in 0..<8 where sessions[place].links[bit] == Int32(link) { detach(place, bit: bit) }
     guard sessions[place].linkMask == 0 else {
       resendOrphans(place, at: now)
@@ -106,7 +106,7 @@ extension ServerCore {
   }
 
   /// A connection is gone: all its sessions leave it.
-  mutating func release(_ link: Int, at now: Moment) {
+  mutating func release(_ link: Int, at now: Instant) {
     for place in links[link].sessions where sessions[Int(place)].isKnown { leave(Int(place), link, at: now) }
     waitingBytes -= links[link].waiting
     let generation = links[link].generation &+ 1
@@ -119,7 +119,7 @@ extension ServerCore {
   }
 
   /// Forgets the session that has been without a connection longest, of those that were never used if there are any.
-  private mutating func evictOldest(at now: Moment) -> Bool {
+  private mutating func evictOldest(at now: Instant) -> Bool {
     guard let oldest = evictions.popFirst({ [sessions] in Self.isAway(sessions, $0, since: $1) }) else { return false }
     sessionsEvicted += 1
     requeueReceipts(Int(oldest.place), at: now)
@@ -128,14 +128,14 @@ extension ServerCore {
   }
 
   /// Whether a session is remembered and has had no connection since then.
-  private static func isAway(_ sessions: [ServerSession], _ id: SessionID, since: Moment) -> Bool {
+  private static func isAway(_ sessions: [ServerSession], _ id: SessionID, since: Instant) -> Bool {
     let place = Int(id.place)
     return place < sessions.count && sessions[place].isKnown && sessions[place].generation == id.generation
       && sessions[place].detachedAt == since
   }
 
   /// Forgets a session, and its device with the last one unless letters wait for it.
-  mutating func forget(_ place: Int, keepsDevice: Bool = false, at now: Moment) {
+  mutating func forget(_ place: Int, keepsDevice: Bool = false, at now: Instant) {
     guard sessions[place].isKnown else { return }
     index[sessions[place].key] = nil
     keepPartial(of: place, at: now)
@@ -156,24 +156,24 @@ extension ServerCore {
 
   /// Makes sure that the session is looked at by then.
   @inline(__always)
-  mutating func arm(_ place: Int, by moment: Moment) {
+  mutating func arm(_ place: Int, by moment: Instant) {
     if let timer = sessions[place].timer, timer <= moment { return }
     sessions[place].timer = moment
     timers.insert(UInt64(place) << 2, at: moment)
   }
 
-  mutating func armDevice(_ place: Int, by moment: Moment) {
+  mutating func armDevice(_ place: Int, by moment: Instant) {
     if let timer = devices[place].timer, timer <= moment { return }
     devices[place].timer = moment
     timers.insert(UInt64(place) << 2 | 2, at: moment)
   }
 
-  mutating func armLink(_ link: Int, by moment: Moment) {
+  mutating func armLink(_ link: Int, by moment: Instant) {
     timers.insert(UInt64(link) << 34 | UInt64(links[link].generation) << 2 | 1, at: moment)
   }
 
   /// See `EndpointCore`.
-  public mutating func deadlineReached(at now: Moment) {
+  public mutating func deadlineReached(at now: Instant) {
     while let late = delayed.pop(until: now) {
       if let place = place(of: late.session) { writeAcknowledgments(late.sequence, of: place, cameOn: nil, at: now) }
     }
@@ -190,14 +190,14 @@ extension ServerCore {
   }
 
   /// See `EndpointCore`.
-  public var deadline: Moment? {
-    [delayed.first, timers.first, lineAt].reduce(nil as Moment?) { earliest, moment in
+  public var deadline: Instant? {
+    [delayed.first, timers.first, lineAt].reduce(nil as Instant?) { earliest, moment in
       guard let moment else { return earliest }
       return min(earliest ?? moment, moment)
     }
   }
 
-  private mutating func checkSession(_ place: Int, at now: Moment) {
+  private mutating func checkSession(_ place: Int, at now: Instant) {
     guard place < sessions.count, let timer = sessions[place].timer, timer <= now else { return }
     sessions[place].timer = nil
     guard sessions[place].isKnown else { return }
@@ -220,7 +220,7 @@ extension ServerCore {
 
   /// Drops connections that carry something unanswered and on which nothing was heard for long: their client is gone, and
   /// the network has not told.
-  private mutating func dropDead(_ place: Int, at now: Moment) {
+  private mutating func dropDead(_ place: Int, at now: Instant) {
     let first = sessions[place].traffic.pending.first
     guard first >= 0 else { return }
     let pending = sessions[place].traffic.pending[first]
@@ -235,7 +235,7 @@ extension ServerCore {
 
   /// What is overdue goes out on another connection of the session, if its client has opened one: it does so when it
   /// finds its network bad.
-  private mutating func hedge(_ place: Int, at now: Moment) {
+  private mutating func hedge(_ place: Int, at now: Instant) {
     guard sessions[place].linkMask & (sessions[place].linkMask &- 1) != 0 else { return }
     var entry = sessions[place].traffic.pending.first
     for _ in 0..<min(64, sessions[place].traffic.pending.count) where entry >= 0 {
@@ -247,7 +247,7 @@ extension ServerCore {
     }
   }
 
-  private mutating func retransmit(_ entry: Int32, of place: Int, on bit: Int, at now: Moment) {
+  private mutating func retransmit(_ entry: Int32, of place: Int, on bit: Int, at now: Instant) {
     if let next = sessions[place].traffic.advance(entry, .retry) {
       tell(sessions[place].traffic.pending[entry].id, place, next)
     }
@@ -256,7 +256,7 @@ extension ServerCore {
   }
 
   /// What no connection carries any more goes out again.
-  mutating func resendOrphans(_ place: Int, at now: Moment) {
+  mutating func resendOrphans(_ place: Int, at now: Instant) {
     guard let bit = bestBit(place) else { return }
     var entry = sessions[place].traffic.pending.first
     for _ in 0..<sessions[place].traffic.pending.count where entry >= 0 {
@@ -266,7 +266,7 @@ extension ServerCore {
     }
   }
 
-  private mutating func checkLink(_ key: UInt64, at now: Moment) {
+  private mutating func checkLink(_ key: UInt64, at now: Instant) {
     let link = Int(key >> 34)
     guard link < links.count, links[link].phase == .open, UInt64(links[link].generation) == key >> 2 & 0xffff_ffff
     else { return }

@@ -42,7 +42,7 @@ extension ServerCore {
   }
 
   /// What `takeOperations` gave is kept: messages that waited for that are acknowledged.
-  public mutating func stored(at now: Moment) {
+  public mutating func stored(at now: Instant) {
     for body in wholeBodies { bodies?.note(nil, of: body) }
     wholeBodies = []
     for body in unusedBodies { bodies?.remove(body) }
@@ -59,7 +59,7 @@ extension ServerCore {
   }
 
   /// Begins with what a store has kept. To be called before anything else.
-  public mutating func restore(_ state: StoredState, at now: Moment) {
+  public mutating func restore(_ state: StoredState, at now: Instant) {
     for device in state.devices where device.key.count == 16 && device.identity.count == 16 {
       let place = self.device(of: .client(DeviceKey(device.key)), claiming: ClientIdentity(device.identity))
       devices[place].expiry = min(.seconds(device.expiry), configuration.expiry)

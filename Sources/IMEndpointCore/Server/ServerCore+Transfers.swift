@@ -29,7 +29,7 @@ extension ServerCore {
 
   /// Whether a frame was a piece of a large message, which has been dealt with.
   mutating func arrivedPiece(
-    _ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, at now: Moment
+    _ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, at now: Instant
   ) -> Bool {
     guard let piece = Traffic.piece(header, body, sessions[place].traffic.features) else { return false }
     if !sessions[place].traffic.transfers.knows(piece.name),
@@ -96,7 +96,7 @@ extension ServerCore {
   /// The first piece of a transfer that this session does not know: what was there before goes on.
   /// - Returns: why the message cannot be taken, where its first bytes say as much.
   private mutating func begin(
-    _ piece: IncomingTransfer.Piece, _ beginning: RawSpan, _ place: Int, at now: Moment
+    _ piece: IncomingTransfer.Piece, _ beginning: RawSpan, _ place: Int, at now: Instant
   ) -> FailureReason? {
     let device = Int(sessions[place].device)
     if let known = devices[device].partial.removeValue(forKey: piece.name) {
@@ -128,19 +128,19 @@ extension ServerCore {
   }
 
   /// Forgets a message that is not whole.
-  private mutating func drop(_ transfer: IncomingTransfer, at now: Moment) {
+  private mutating func drop(_ transfer: IncomingTransfer, at now: Instant) {
     incomingBytes -= transfer.byteCount
     if let body = transfer.stored?.body { discard(body, at: now) }
   }
 
   /// Removes the body of a message that will not become a letter.
-  private mutating func discard(_ body: UInt64, at now: Moment) {
+  private mutating func discard(_ body: UInt64, at now: Instant) {
     withdraw(relay: body, at: now)
     bodies?.remove(body)
   }
 
   /// Keeps what a session that is forgotten had of large messages: its client may go on in another one.
-  mutating func keepPartial(of place: Int, at now: Moment) {
+  mutating func keepPartial(of place: Int, at now: Instant) {
     guard keepsTransfers else { return }
     let device = Int(sessions[place].device)
     for (name, transfer) in sessions[place].traffic.transfers.takeStored() {
@@ -156,14 +156,14 @@ extension ServerCore {
   }
 
   /// Forgets what a device that is forgotten has sent of large messages.
-  mutating func dropPartial(of device: Int, at now: Moment) {
+  mutating func dropPartial(of device: Int, at now: Instant) {
     let all = devices[device].partial
     devices[device].partial = [:]
     for transfer in all.values { drop(transfer, at: now) }
   }
 
   /// Finds what an earlier process had of large messages.
-  mutating func restorePartial(at now: Moment) {
+  mutating func restorePartial(at now: Instant) {
     guard let bodies else { return }
     for (body, record) in bodies.records() {
       var (name, owner): (UInt64, [UInt8]) = (0, [])
@@ -188,7 +188,7 @@ extension ServerCore {
 
   /// A large message is whole, and in the store.
   private mutating func message(
-    _ header: FrameHeader, _ stored: IncomingTransfer.Stored, _ place: Int, on link: Int, at now: Moment
+    _ header: FrameHeader, _ stored: IncomingTransfer.Stored, _ place: Int, on link: Int, at now: Instant
   ) {
     guard let reader = bodies?.reader(of: stored.body), reader.byteCount == stored.content.count,
       let (head, parts) = Self.read(reader)
@@ -207,7 +207,7 @@ extension ServerCore {
 
   /// Refuses a large message that is whole.
   private mutating func reject(
-    _ sequence: SequenceNumber, _ reason: FailureReason, _ body: UInt64, _ place: Int, on link: Int, at now: Moment
+    _ sequence: SequenceNumber, _ reason: FailureReason, _ body: UInt64, _ place: Int, on link: Int, at now: Instant
   ) {
     discard(body, at: now)
     undeliverable += 1
@@ -265,7 +265,7 @@ extension ServerCore {
   }
 
   /// Sends pieces of large messages: those that no connection carries any more, then new ones.
-  mutating func pumpPieces(_ place: Int, at now: Moment) {
+  mutating func pumpPieces(_ place: Int, at now: Instant) {
     guard let bit = bestBit(place) else { return }
     let link = Int(sessions[place].links[bit])
     guard sessions[place].traffic.features.contains(.transfers) else {
@@ -295,7 +295,7 @@ extension ServerCore {
     return nil
   }
 
-  private mutating func transmitPiece(_ entry: Int32, of place: Int, _ link: Int, _ bit: Int, at now: Moment) {
+  private mutating func transmitPiece(_ entry: Int32, of place: Int, _ link: Int, _ bit: Int, at now: Instant) {
     let count = sessions[place].traffic.transmitPiece(
       entry, to: &links[link].output, bit: Self.bit(bit), time: unixTime(now), configuration.speech, at: now)
     links[link].window.sent(count, isPiece: true)
@@ -303,7 +303,7 @@ extension ServerCore {
   }
 
   /// A client that knows no pieces gets a large message in one frame, if one can carry it.
-  private mutating func pumpWhole(_ place: Int, _ link: Int, _ bit: Int, at now: Moment) {
+  private mutating func pumpWhole(_ place: Int, _ link: Int, _ bit: Int, at now: Instant) {
     while links[link].output.byteCount < sessions[place].traffic.strategy.bufferBytes,
       let whole = sessions[place].traffic.dequeueWhole(at: now)
     {
@@ -317,7 +317,7 @@ extension ServerCore {
   }
 
   /// A piece has its answer: the message, if that has it with it.
-  mutating func acknowledgedPiece(_ entry: Int32, _ place: Int, at now: Moment) -> MessageID? {
+  mutating func acknowledgedPiece(_ entry: Int32, _ place: Int, at now: Instant) -> MessageID? {
     let piece = sessions[place].traffic.transfers.pieces[entry]
     let roundTrip = piece.transmissions == 1 ? now.nanoseconds(since: piece.firstSentAt) : nil
     answered(piece.body.count, piece.carriers, of: place, isPiece: true, after: roundTrip, at: now)
@@ -329,12 +329,12 @@ extension ServerCore {
   }
 
   /// A disk that cannot be read has cost a message its bytes.
-  private mutating func dropPieces(of id: MessageID, _ place: Int, at now: Moment) {
+  private mutating func dropPieces(of id: MessageID, _ place: Int, at now: Instant) {
     undeliverable += 1
     removePieces(of: id, place, at: now)
   }
 
-  mutating func removePieces(of id: MessageID, _ place: Int, at now: Moment) {
+  mutating func removePieces(of id: MessageID, _ place: Int, at now: Instant) {
     for entry in sessions[place].traffic.transfers.remove(id) ?? [] {
       let rest = sessions[place].traffic.transfers.pieces[entry]
       answered(rest.body.count, rest.carriers, of: place, isPiece: true, after: nil, at: now)
@@ -344,7 +344,7 @@ extension ServerCore {
 
   /// What connections carried of a session has its answer.
   mutating func answered(
-    _ count: Int, _ carriers: UInt8, of place: Int, isPiece: Bool = false, after roundTrip: Int64?, at now: Moment
+    _ count: Int, _ carriers: UInt8, of place: Int, isPiece: Bool = false, after roundTrip: Int64?, at now: Instant
   ) {
     for bit in 0..<8 where carriers & sessions[place].linkMask & Self.bit(bit) != 0 {
       links[Int(sessions[place].links[bit])].window.acknowledged(

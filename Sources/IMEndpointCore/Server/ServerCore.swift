@@ -48,7 +48,7 @@ public struct ServerCore: EndpointCore, Sendable {
   var storedBytes = 0
   /// Devices that are to be sent letters, and when those are served that had no turn.
   var line = FIFOQueue<Int32>(keeping: 4_096)
-  var lineAt: Moment?
+  var lineAt: Instant?
   /// Sessions whose clients are to be told what was delivered.
   var informed: [SessionID] = []
   /// Bytes that wait on all connections, and when those that take nothing were last looked for.
@@ -64,7 +64,7 @@ public struct ServerCore: EndpointCore, Sendable {
   var droppedReceipts: UInt64 = 0
   /// Bytes of large messages that have not come in full.
   var incomingBytes = 0
-  var stallsSoughtAt = Moment(nanoseconds: .min)
+  var stallsSoughtAt = Instant(nanoseconds: .min)
   var links: [ServerLink] = []
   var freeLinks: [Int32] = []
   var timers = DeadlineQueue()
@@ -74,7 +74,7 @@ public struct ServerCore: EndpointCore, Sendable {
   var nextMessage: UInt64 = 1
   var unixOffset: Int64 = 0
   /// When the core was told the time first.
-  var startedAt: Moment?
+  var startedAt: Instant?
   var origins = OriginLog()
   /// What is to be kept, and numbers that have changed.
   var operations: [StoreOperation] = []
@@ -165,7 +165,7 @@ public struct ServerCore: EndpointCore, Sendable {
   }
 
   @inline(__always)
-  func unixTime(_ now: Moment) -> UInt32 {
+  func unixTime(_ now: Instant) -> UInt32 {
     UInt32(truncatingIfNeeded: now.nanoseconds / 1_000_000_000 &+ unixOffset)
   }
 
@@ -175,7 +175,7 @@ public struct ServerCore: EndpointCore, Sendable {
 
   /// Takes a message for a session. It goes out as soon as its turn comes, now or when the client is back.
   @discardableResult
-  public mutating func send(_ message: Message, priority: Priority = .normal, to session: SessionID, at now: Moment)
+  public mutating func send(_ message: Message, priority: Priority = .normal, to session: SessionID, at now: Instant)
     throws(SendError) -> MessageID
   {
     try send(body: message.encoded, category: message.category, priority: priority, to: session, at: now)
@@ -185,19 +185,19 @@ public struct ServerCore: EndpointCore, Sendable {
   @discardableResult
   public mutating func send(
     body: [UInt8], category: SequenceCategory = .normal, priority: Priority = .normal, to session: SessionID,
-    at now: Moment
+    at now: Instant
   ) throws(SendError) -> MessageID {
     guard let place = place(of: session) else { throw .noSession }
     return try accept(.data, body, category, priority, place, at: now)
   }
 
   /// Tells a client that its message with this number has been read.
-  public mutating func markRead(_ sequence: SequenceNumber, in session: SessionID, at now: Moment) throws(SendError) {
+  public mutating func markRead(_ sequence: SequenceNumber, in session: SessionID, at now: Instant) throws(SendError) {
     guard let place = place(of: session) else { throw .noSession }
     try sendReceipt(sequence, place, at: now)
   }
 
-  mutating func sendReceipt(_ sequence: SequenceNumber, _ place: Int, at now: Moment) throws(SendError) {
+  mutating func sendReceipt(_ sequence: SequenceNumber, _ place: Int, at now: Instant) throws(SendError) {
     var body: [UInt8] = []
     TLV.append(.readReceipt, TLV.bigEndian(sequence.rawValue), to: &body)
     try accept(.receipt, body, .normal, .normal, place, at: now)
@@ -205,7 +205,8 @@ public struct ServerCore: EndpointCore, Sendable {
 
   @discardableResult
   mutating func accept(
-    _ kind: FrameKind, _ body: [UInt8], _ category: SequenceCategory, _ priority: Priority, _ place: Int, at now: Moment
+    _ kind: FrameKind, _ body: [UInt8], _ category: SequenceCategory, _ priority: Priority, _ place: Int,
+    at now: Instant
   ) throws(SendError) -> MessageID {
     let id = MessageID(rawValue: kind == .data ? nextMessage : 0)
     try sessions[place].traffic.accept(
@@ -221,7 +222,7 @@ public struct ServerCore: EndpointCore, Sendable {
   }
 
   /// Hands over a session's messages whose turn it is.
-  mutating func pump(_ place: Int, at now: Moment) {
+  mutating func pump(_ place: Int, at now: Instant) {
     enqueue(Int(sessions[place].device))
     if !sessions[place].traffic.transfers.isEmpty { pumpPieces(place, at: now) }
     guard !sessions[place].traffic.queues.isEmpty, let bit = bestBit(place) else { return }
@@ -241,7 +242,7 @@ public struct ServerCore: EndpointCore, Sendable {
   func bestBit(_ place: Int, besides carriers: UInt8 = 0) -> Int? {
     let mask = sessions[place].linkMask & ~carriers
     guard mask & (mask &- 1) != 0 else { return mask == 0 ? nil : mask.trailingZeroBitCount }
-    var best: (bit: Int, heard: Moment)?
+    var best: (bit: Int, heard: Instant)?
     for bit in 0..<8 where mask & Self.bit(bit) != 0 {
       let heard = links[Int(sessions[place].links[bit])].heardAt
       if best == nil || heard > best?.heard ?? heard { best = (bit, heard) }
@@ -249,7 +250,7 @@ public struct ServerCore: EndpointCore, Sendable {
     return best?.bit
   }
 
-  mutating func transmit(_ entry: Int32, of place: Int, on bit: Int, at now: Moment) {
+  mutating func transmit(_ entry: Int32, of place: Int, on bit: Int, at now: Instant) {
     let link = Int(sessions[place].links[bit])
     if ClientCore.isHeldBack(sessions[place].traffic.pending[entry]),
       sessions[place].traffic.pending[entry].carriers & Self.bit(bit) == 0

@@ -66,9 +66,9 @@ struct ServerDevice: Sendable {
   var byteCount = 0
   /// Its sessions, with or without a connection.
   var sessions: [Int32] = []
-  var detachedAt: Moment?
+  var detachedAt: Instant?
   /// The entry in the queue of deadlines.
-  var timer: Moment?
+  var timer: Instant?
   /// Bytes of its letters in mailboxes.
   var stored = 0
   /// Whether it is in the line of those who are to be sent letters.

@@ -22,9 +22,9 @@ struct ServerSession: Sendable {
   /// Places of the connections that carry it, by the bit each has in this session.
   var links: InlineArray<8, Int32> = .init(repeating: -1)
   var linkMask: UInt8 = 0
-  var detachedAt: Moment?
+  var detachedAt: Instant?
   /// The entry in the queue of deadlines.
-  var timer: Moment?
+  var timer: Instant?
   var hasHandshake = false
 }
 
@@ -38,10 +38,10 @@ struct ServerLink: Sendable {
   var isIntroduced = false
   var remote: Endpoint
   var output = OutgoingBytes()
-  var openedAt: Moment
-  var heardAt: Moment
+  var openedAt: Instant
+  var heardAt: Instant
   /// Since when the connection has taken nothing of what waits.
-  var stalledSince: Moment?
+  var stalledSince: Instant?
   /// How much may be under way to it.
   var window = DelayWindow()
   /// Bytes that wait on it, as far as they are counted.

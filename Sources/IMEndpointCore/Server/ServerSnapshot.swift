@@ -1,7 +1,7 @@
 /// What a server holds at one moment, and what it has refused and given up since its start.
 public struct ServerSnapshot: Hashable, Sendable {
   /// One figure, as reports name it.
-  public struct Figure: Hashable, Sendable {
+  public struct Metric: Hashable, Sendable {
     /// Its name in JSON; in metrics behind `impeer_`.
     public var name: String
     /// The figure.
@@ -61,12 +61,12 @@ public struct ServerSnapshot: Hashable, Sendable {
   public init() {}
 
   /// All figures, in the order of reports.
-  public var figures: [Figure] {
-    func now(_ name: String, _ value: Int, _ about: String) -> Figure {
-      Figure(name: name, value: UInt64(max(0, value)), isTotal: false, about: about)
+  public var figures: [Metric] {
+    func now(_ name: String, _ value: Int, _ about: String) -> Metric {
+      Metric(name: name, value: UInt64(max(0, value)), isTotal: false, about: about)
     }
-    func total(_ name: String, _ value: UInt64, _ about: String) -> Figure {
-      Figure(name: name, value: value, isTotal: true, about: about)
+    func total(_ name: String, _ value: UInt64, _ about: String) -> Metric {
+      Metric(name: name, value: value, isTotal: true, about: about)
     }
     return [
       now("uptime_seconds", Int(clamping: uptime), "Seconds since the start"),
@@ -99,7 +99,7 @@ public struct ServerSnapshot: Hashable, Sendable {
 
 extension ServerCore {
   /// What the server holds now. It counts users and sessions one by one: not for every message.
-  public func snapshot(at now: Moment) -> ServerSnapshot {
+  public func snapshot(at now: Instant) -> ServerSnapshot {
     var snapshot = ServerSnapshot()
     snapshot.uptime = UInt64(max(0, now.nanoseconds(since: startedAt ?? now)) / 1_000_000_000)
     (snapshot.connections, snapshot.waitingBytes) = (openLinks, waitingBytes)

@@ -155,7 +155,7 @@ struct Traffic: Sendable {
 
   /// Takes the next message that may go out, with a number of its own, into the table of what waits for its answer.
   /// - Returns: its place there; `nil` when nothing may go out.
-  mutating func dequeue(isWeak: Bool, urgentOnly: Bool = false, at now: Moment) -> Int32? {
+  mutating func dequeue(isWeak: Bool, urgentOnly: Bool = false, at now: Instant) -> Int32? {
     guard !queues.isEmpty, windowIsOpen(strategy), isNear(.normal), isNear(.media), isNear(.broadcast) else {
       return nil
     }
@@ -167,7 +167,7 @@ struct Traffic: Sendable {
 
   /// Takes the next piece of a large message that may go out, with a number of its own, into the table of pieces.
   /// - Returns: its place there, the message, and whether it is its first piece and its last.
-  mutating func dequeuePiece(_ most: Int, at now: Moment) -> (
+  mutating func dequeuePiece(_ most: Int, at now: Instant) -> (
     place: Int32, message: MessageID, isFirst: Bool, isLast: Bool
   )? {
     guard isNear(.media), let piece = transfers.nextPiece(most) else { return nil }
@@ -180,7 +180,7 @@ struct Traffic: Sendable {
   }
 
   /// Takes a large message out of its line to be sent in one frame, for a peer that knows no pieces.
-  mutating func dequeueWhole(at now: Moment) -> Whole? {
+  mutating func dequeueWhole(at now: Instant) -> Whole? {
     guard !transfers.outgoing.isEmpty, windowIsOpen(strategy), isNear(.media), isNear(.broadcast),
       let first = transfers.takeWhole(limit: FrameHeader.maximumBodyCount)
     else { return nil }
@@ -210,7 +210,7 @@ struct Traffic: Sendable {
 
   /// Writes the piece at `place` to a connection, which has `bit` in this session. - Returns: its bytes.
   mutating func transmitPiece(
-    _ place: Int32, to output: inout OutgoingBytes, bit: UInt8, time: UInt32, _ speech: Speech, at now: Moment
+    _ place: Int32, to output: inout OutgoingBytes, bit: UInt8, time: UInt32, _ speech: Speech, at now: Instant
   ) -> Int {
     let body = transfers.pieces[place].body
     let header = FrameHeader(
@@ -246,7 +246,7 @@ struct Traffic: Sendable {
   }
 
   /// Gives a frame its number and notes it.
-  mutating func insert(_ message: consuming QueuedMessage, at now: Moment) -> Int32 {
+  mutating func insert(_ message: consuming QueuedMessage, at now: Instant) -> Int32 {
     let sequence = counters.take(message.category)
     let checksum = Checksum.of(message.body.span.bytes)
     return pending.insert(
@@ -256,7 +256,7 @@ struct Traffic: Sendable {
 
   /// Writes the frame at `place` to a connection, which has `bit` in this session.
   mutating func transmit(
-    _ place: Int32, to output: inout OutgoingBytes, bit: UInt8, time: UInt32, _ speech: Speech, at now: Moment
+    _ place: Int32, to output: inout OutgoingBytes, bit: UInt8, time: UInt32, _ speech: Speech, at now: Instant
   ) {
     let body = pending[place].body
     let header = FrameHeader(

@@ -13,40 +13,40 @@ public import IMWire
 /// `now` never goes back from one call to the next.
 public protocol EndpointCore {
   /// Says what time of day it is: frames carry it. To be called once at the start, and again when the clock was set.
-  mutating func setWallClock(unixSeconds: Int64, at now: Moment)
+  mutating func setWallClock(unixSeconds: Int64, at now: Instant)
 
   /// A connection that the core asked for can carry bytes: TCP is established, and TLS on it if it is used.
   /// `local` is the near end, by which a change of address is seen.
-  mutating func opened(_ connection: ConnectionID, local: Endpoint?, at now: Moment)
+  mutating func opened(_ connection: ConnectionID, local: Endpoint?, at now: Instant)
 
   /// A peer has connected. The core gives the connection its name, or `nil`: the transport closes it.
-  mutating func accepted(from remote: Endpoint, at now: Moment) -> ConnectionID?
+  mutating func accepted(from remote: Endpoint, at now: Instant) -> ConnectionID?
 
   /// The unread bytes of a connection, in one piece from the first that was not consumed yet. The borrow ends with the call.
-  mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) -> Intake
+  mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Instant) -> Intake
 
   /// What the last `received` took, in nanoseconds, and how many bytes of an unfinished frame it left: for the metrics. A transport that
   /// has no clock at hand leaves it out.
   mutating func parsed(in nanoseconds: Int64, leaving waiting: Int)
 
   /// The system has no descriptors left for a connection that waits to be accepted. A core that can spare some gives them up.
-  mutating func descriptorsRanOut(at now: Moment)
+  mutating func descriptorsRanOut(at now: Instant)
 
   /// A connection is gone, or never came about; also after `abort`, when the transport has let go of it.
-  mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment)
+  mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Instant)
 
   /// The answer to `TransportCommand.measure`.
-  mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Moment)
+  mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Instant)
 
   /// The way to the network is another one: at the start, and whenever an interface or a route comes or goes.
-  mutating func pathChanged(to path: NetworkPath, at now: Moment)
+  mutating func pathChanged(to path: NetworkPath, at now: Instant)
 
   /// The earliest moment at which the core wants `deadlineReached(at:)`; `nil` when only the network can change anything.
   /// It may be earlier than needed, never later.
-  var deadline: Moment? { get }
+  var deadline: Instant? { get }
 
   /// Time has reached `deadline`.
-  mutating func deadlineReached(at now: Moment)
+  mutating func deadlineReached(at now: Instant)
 
   /// Takes the next thing the core wants done; `nil` when there is none.
   mutating func nextCommand() -> TransportCommand?
@@ -55,12 +55,12 @@ public protocol EndpointCore {
   /// took: fewer than offered means that the connection takes no more now. Then the transport waits until the connection
   /// is writable and calls `drain` again; no second `write` command comes for it meanwhile.
   /// - Returns: whether all has been written.
-  mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool
+  mutating func drain(_ connection: ConnectionID, at now: Instant, _ write: (OutgoingPieces) -> Int) -> Bool
 }
 
 extension EndpointCore {
   /// Nothing to spare: what waits to be accepted waits on.
-  public mutating func descriptorsRanOut(at now: Moment) {}
+  public mutating func descriptorsRanOut(at now: Instant) {}
 }
 
 /// What a core wants its transport to do.

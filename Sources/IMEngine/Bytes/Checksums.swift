@@ -81,7 +81,7 @@ struct RunningChecksum {
   /// The upper sum of Fletcher's.
   private var b: UInt32 = 0
   /// The first byte of a word of Fletcher-32 whose second has not come; negative where there is none.
-  private var half: Int32 = -1
+  private var state: Int32 = -1
 
   init(_ algorithm: ChecksumAlgorithm) {
     self.algorithm = algorithm
@@ -132,11 +132,11 @@ struct RunningChecksum {
       a = (a &+ byte) % 255
       b = (b &+ a) % 255
     case .fletcher32:
-      if half < 0 {
-        half = Int32(truncatingIfNeeded: byte)
+      if state < 0 {
+        state = Int32(truncatingIfNeeded: byte)
       } else {
-        addWord(UInt32(truncatingIfNeeded: half) | byte << 8)
-        half = -1
+        addWord(UInt32(truncatingIfNeeded: state) | byte << 8)
+        state = -1
       }
     case .xor: a ^= byte
     case .sum8, .sum16, .sum32: a = a &+ byte
@@ -157,7 +157,7 @@ struct RunningChecksum {
     case .fletcher16: return b << 8 | a
     case .fletcher32:
       var copy = self
-      if half >= 0 { copy.addWord(UInt32(truncatingIfNeeded: half)) }
+      if state >= 0 { copy.addWord(UInt32(truncatingIfNeeded: state)) }
       return copy.b << 16 | copy.a
     case .sum8: return a & 0xff
     case .sum16: return a & 0xffff

@@ -48,12 +48,12 @@ extension Carriers {
 
   /// Bytes that the protocol's frame in hand lacks; 0 where that is not known.
   private mutating func missingBytes(_ side: FlowSide) -> Int {
-    let half = side.half
-    guard side.flow.pointee.profile.isPlan, half.pointee.flags.isDisjoint(with: [.lost, .passing]),
-      let rest = half.pointee.rest, rest.pointee.count > 0
+    let state = side.state
+    guard side.flow.pointee.profile.isPlan, state.pointee.flags.isDisjoint(with: [.lost, .passing]),
+      let partial = state.pointee.partial, partial.pointee.count > 0
     else { return 0 }
     streams.select(side.flow.pointee.profile)
-    return max(0, streams.frameLength(rest) - rest.pointee.count)
+    return max(0, streams.frameLength(partial) - partial.pointee.count)
   }
 
   /// Whether the fragments after such a gap are exactly what the protocol's frame lacks, as far as they came: then none is missing.
@@ -93,12 +93,12 @@ extension Carriers {
 
   /// The stream that frames carry has a hole of unknown length.
   mutating func loseCarried(_ side: FlowSide) {
-    let half = side.half
-    half.pointee.flags.remove(.passing)
-    half.pointee.passOver = 0
+    let state = side.state
+    state.pointee.flags.remove(.passing)
+    state.pointee.passOver = 0
     abandonRest(side)
-    half.pointee.flags.remove(.fromStart)
-    if side.flow.pointee.profile != .none { half.pointee.flags.insert(.lost) }
+    state.pointee.flags.remove(.fromStart)
+    if side.flow.pointee.profile != .none { state.pointee.flags.insert(.lost) }
   }
 
   /// Passes over what a reader holds.
@@ -107,7 +107,7 @@ extension Carriers {
   ) {
     guard let held = reader.pointee.held else { return }
     if held.pointee.count > 0 { passOver(side, held, held.pointee.count) }
-    streams.rests.take(back: &reader.pointee.held)
+    streams.partials.take(back: &reader.pointee.held)
   }
 
   /// Bytes of a compressed message that have made nothing yet never will.
@@ -118,7 +118,7 @@ extension Carriers {
   }
 
   private mutating func passOver(
-    _ side: FlowSide, _ held: Ref<StreamRest>, _ count: Int
+    _ side: FlowSide, _ held: Ref<PartialFrame>, _ count: Int
   ) {
     let flow = side.flow
     guard count > 0 else { return }
@@ -134,13 +134,13 @@ extension Carriers {
 
   /// Ends what a carried direction holds: nothing will follow it.
   mutating func endCarrier(_ side: FlowSide) {
-    guard side.half.pointee.flags.contains(.carried) else { return }
+    guard side.state.pointee.flags.contains(.carried) else { return }
     beginUpgraded(side.flow)
     if let tls = streams.tls(of: side.flow) { endRecords(side, tls) }
     guard let reader = streams.reader(side) else { return }
     carryHeld(side, isEnd: true)
     // The connection may have turned out to be none that is read.
-    guard side.half.pointee.flags.contains(.carried) else { return }
+    guard side.state.pointee.flags.contains(.carried) else { return }
     dropIdle(side.flow, reader)
     tellNotInflated(side, reader, clock.moment)
     dropHeld(side, reader)
@@ -161,7 +161,7 @@ extension Carriers {
     loseCarried(side)
     reader.pointee.clear(budget)
     reader.pointee.offsets.clear()
-    side.half.pointee.flags.remove(.inflating)
+    side.state.pointee.flags.remove(.inflating)
   }
 
   /// Frees the readers of a connection that is not read any more; what they hold was not read.
@@ -175,19 +175,19 @@ extension Carriers {
     }
     for side in flow.sides {
       guard let reader = record.pointee.readers[side.number] else { continue }
-      let half = side.half
-      let rest = half.pointee.rest.map { streams.wireCount(side, $0, $0.pointee.count) } ?? 0
-      let count = rest + (reader.pointee.held?.pointee.count ?? 0) + reader.pointee.idle
+      let state = side.state
+      let partial = state.pointee.partial.map { streams.wireCount(side, $0, $0.pointee.count) } ?? 0
+      let count = partial + (reader.pointee.held?.pointee.count ?? 0) + reader.pointee.idle
       if count > 0 {
         ledger.pointee.unreadBytes += UInt64(count)
         streams.undecoded.add(flow.pointee.key.ports, count)
       }
-      streams.rests.take(back: &half.pointee.rest)
+      streams.partials.take(back: &state.pointee.partial)
       reader.pointee.clear(budget)
       budget.take(.connections, -WebSocketReader.cost)
       reader.free()
       record.pointee.readers[side.number] = nil
-      half.pointee.flags.subtract([.carried, .inflating])
+      state.pointee.flags.subtract([.carried, .inflating])
     }
     dropTLS(flow, record)
   }
@@ -202,7 +202,7 @@ extension Carriers {
   /// A place that was rejected is not looked at again; those that more bytes would tell are, at most 32 of them.
   mutating func findCarried(
     _ side: FlowSide, _ reader: Ref<WebSocketReader>,
-    _ held: Ref<StreamRest>, isEnd: Bool
+    _ held: Ref<PartialFrame>, isEnd: Bool
   ) -> Bool {
     let bytes = Bytes(RawSpan(_unsafeStart: held.pointee.memoryStart, byteCount: held.pointee.readableCount))
     let start = held.pointee.start
@@ -244,7 +244,7 @@ extension Carriers {
   /// A lost direction has found its frames again, behind `count` bytes.
   private mutating func stand(
     _ side: FlowSide, _ reader: Ref<WebSocketReader>,
-    _ held: Ref<StreamRest>, at count: Int
+    _ held: Ref<PartialFrame>, at count: Int
   ) -> Bool {
     passOver(side, held, count)
     held.pointee.search.candidates.removeAll()
@@ -262,7 +262,7 @@ extension Carriers {
   /// is the protocol's.
   private mutating func weighCarrier(
     _ bytes: borrowing Bytes, at position: Int, end: Int, _ reader: Ref<WebSocketReader>,
-    _ held: Ref<StreamRest>, _ flow: Ref<Flow>
+    _ held: Ref<PartialFrame>, _ flow: Ref<Flow>
   ) -> FrameSearch.Verdict {
     guard
       var chain = Self.chain(
@@ -294,7 +294,7 @@ extension Carriers {
     /// Bytes of payload that were looked at.
     var looked = 0
     /// What the first messages carry, uncompressed and without mask, if they begin in the chain.
-    var content: Ref<StreamRest>?
+    var content: Ref<PartialFrame>?
   }
 
   /// The frames from `position` on; `nil` when something else follows one of them, or stands there.
@@ -345,11 +345,11 @@ extension Carriers {
   ) {
     carried.reserve(count)
     WebSocketHeader.unmask(bytes, offset, count, key: key, phase: 0, to: carried.pointer)
-    let content: Ref<StreamRest>
+    let content: Ref<PartialFrame>
     if let existing = chain.content {
       content = existing
     } else {
-      content = streams.rests.make()
+      content = streams.partials.make()
       chain.content = content
     }
     let start = UnsafeRawPointer(carried.pointer)
@@ -359,13 +359,13 @@ extension Carriers {
     chain.looked += count
   }
 
-  mutating func free(_ content: Ref<StreamRest>?) {
+  mutating func free(_ content: Ref<PartialFrame>?) {
     var content = content
-    streams.rests.take(back: &content)
+    streams.partials.take(back: &content)
   }
 
   /// Bits of proof that what frames carry is the plan's in use.
-  mutating func innerEvidence(_ content: Ref<StreamRest>?, needed: Int) -> Int {
+  mutating func innerEvidence(_ content: Ref<PartialFrame>?, needed: Int) -> Int {
     guard let content else { return 0 }
     let bytes = Bytes(RawSpan(_unsafeStart: content.pointee.memoryStart, byteCount: content.pointee.readableCount))
     if streams.currentPlan.pointee.framing.isGeneral {

@@ -7,14 +7,14 @@ extension Carriers {
   /// Reads the HTTP at the beginning of what an undecided side holds: messages that are passed over, and the upgrade. True when the bytes
   /// wait for more, or were taken.
   @inline(never)
-  mutating func readHTTP(_ side: FlowSide, _ rest: Ref<StreamRest>, isEnd: Bool) -> Bool {
+  mutating func readHTTP(_ side: FlowSide, _ partial: Ref<PartialFrame>, isEnd: Bool) -> Bool {
     let flow = side.flow
-    while rest.pointee.count > 0 {
+    while partial.pointee.count > 0 {
       let begin = streams.carrier(of: flow)?.pointee.begin[side.number] ?? 0
-      guard side.half.pointee.flags.contains(.fromStart), rest.pointee.streamOffset == begin else { return false }
-      if readUpgrade(side, rest, isEnd: isEnd) { return true }
-      let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-      let (start, end) = (rest.pointee.start, rest.pointee.end)
+      guard side.state.pointee.flags.contains(.fromStart), partial.pointee.streamOffset == begin else { return false }
+      if readUpgrade(side, partial, isEnd: isEnd) { return true }
+      let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+      let (start, end) = (partial.pointee.start, partial.pointee.end)
       if streams.carrier(of: flow)?.pointee.http.isInChunks[side.number] != true {
         switch HTTPMessage.read(bytes, start, end) {
         case .none: return false
@@ -26,12 +26,12 @@ extension Carriers {
       guard let count = takeHTTP(side, record, bytes, start, end, at: begin) else { return false }
       guard count > 0 else { return !isEnd }
       streams.countUnread(flow, count)
-      rest.pointee.consume(count)
-      rest.pointee.needed = 0
-      let body = min(rest.pointee.count, countOfBody(side, at: begin &+ UInt64(count)))
+      partial.pointee.consume(count)
+      partial.pointee.needed = 0
+      let body = min(partial.pointee.count, countOfBody(side, at: begin &+ UInt64(count)))
       if body > 0 {
         streams.countUnread(flow, body)
-        rest.pointee.consume(body)
+        partial.pointee.consume(body)
       }
     }
     return true

@@ -12,9 +12,9 @@ extension Carriers {
   /// Remembers a carried direction as it is before a gap. The direction has the offset of the gap's end already.
   @inline(never)
   mutating func rememberBeforeGap(_ side: FlowSide, _ gap: Gap) {
-    let half = side.half
+    let state = side.state
     guard replay == nil, side.flow.pointee.profile.isPlan, let record = streams.carrier(of: side.flow) else { return }
-    let end = Int(truncatingIfNeeded: half.pointee.offset)
+    let end = Int(truncatingIfNeeded: state.pointee.offset)
     if let late = record.pointee.late[side.number], let open = late.pointee.open {
       if gap.reason != .snaplen, end - late.pointee.all[open].gapRegion.start <= GapReplay.mostBytes {
         late.pointee.all[open].gapRegion.end = end
@@ -25,9 +25,9 @@ extension Carriers {
     }
     guard gap.reason != .snaplen, gap.byteCount <= GapReplay.mostBytes, isInStep(side, record) else { return }
     var region = GapReplay(
-      gapRegion: GapRegion(start: end - gap.byteCount, end: end, isKnown: true), half: half.pointee)
-    region.half.queue = nil
-    region.half.rest = copy(half.pointee.rest)
+      gapRegion: GapRegion(start: end - gap.byteCount, end: end, isKnown: true), state: state.pointee)
+    region.state.queue = nil
+    region.state.partial = copy(state.pointee.partial)
     if let tls = record.pointee.tls {
       region.side = tls.pointee.connection.saveSide(direction: tls.pointee.direction(side))
       region.way = tls.pointee.ways[side.number].copy(held: copy(tls.pointee.ways[side.number].held))
@@ -43,7 +43,7 @@ extension Carriers {
     record.pointee.late[side.number] = late
     if late.pointee.all.count >= GapReplay.most { finishLate(side, 0) }
     late.pointee.all.append(region)
-    holders.add(side, streams.tracker.flows)
+    bufferingFlows.add(side, streams.tracker.flows)
   }
 
   /// What a gap made of a direction: where it still knows its frames, the region is over.
@@ -51,7 +51,7 @@ extension Carriers {
     guard replay == nil, let record = streams.carrier(of: side.flow), let late = record.pointee.late[side.number],
       let open = late.pointee.open
     else { return }
-    let offset = side.half.pointee.offset
+    let offset = side.state.pointee.offset
     // Frames that follow one whose length is known were counted; so is the record.
     if let reader = record.pointee.readers[side.number], reader.pointee.state != .lost, !reader.pointee.isInDoubt {
       late.pointee.all[open].frames = min(late.pointee.all[open].frames, offset)
@@ -62,7 +62,7 @@ extension Carriers {
   /// Whether all readers of a direction know where they are. It is mutating, as `copy` is, because the compiler would copy the whole stage
   /// for a method that is not.
   private mutating func isInStep(_ side: FlowSide, _ record: Ref<CarrierRecord>) -> Bool {
-    guard side.half.pointee.flags.isDisjoint(with: [.lost, .passing]) else { return false }
+    guard side.state.pointee.flags.isDisjoint(with: [.lost, .passing]) else { return false }
     if let tls = record.pointee.tls,
       !tls.pointee.connection.isInStep(direction: tls.pointee.direction(side))
         || tls.pointee.ways[side.number].waitsSince != nil
@@ -73,12 +73,12 @@ extension Carriers {
     return reader.pointee.state == .payload || reader.pointee.state == .header && !reader.pointee.isInDoubt
   }
 
-  private mutating func copy(_ rest: Ref<StreamRest>?) -> Ref<StreamRest>? {
-    guard let rest, rest.pointee.count > 0 else { return nil }
-    let result = streams.rests.make()
-    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    let base = rest.pointee.streamOffset &- UInt64(rest.pointee.start)
-    for (position, count, mark) in rest.pointee.deliveries(rest.pointee.count) {
+  private mutating func copy(_ partial: Ref<PartialFrame>?) -> Ref<PartialFrame>? {
+    guard let partial, partial.pointee.count > 0 else { return nil }
+    let result = streams.partials.make()
+    let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+    let base = partial.pointee.streamOffset &- UInt64(partial.pointee.start)
+    for (position, count, mark) in partial.pointee.deliveries(partial.pointee.count) {
       result.pointee.append(
         bytes,
         StreamChunk(
@@ -86,7 +86,7 @@ extension Carriers {
           acknowledged: mark.acknowledged),
         streamOffset: base &+ UInt64(position))
     }
-    result.pointee.needed = rest.pointee.needed
+    result.pointee.needed = partial.pointee.needed
     return result
   }
 
@@ -94,7 +94,7 @@ extension Carriers {
   mutating func keepAfterGap(_ side: FlowSide, _ late: Ref<GapReplays>, _ bytes: borrowing Bytes, _ chunk: StreamChunk)
   {
     guard let open = late.pointee.open else { return }
-    let end = Int(truncatingIfNeeded: side.half.pointee.offset)
+    let end = Int(truncatingIfNeeded: side.state.pointee.offset)
     guard end - late.pointee.all[open].gapRegion.start <= GapReplay.mostBytes else { return finishLate(side, open) }
     late.pointee.all[open].gapRegion.end = end
     let added = late.pointee.all[open].gapRegion.fill(at: end - chunk.count, bytes, chunk)
@@ -109,7 +109,7 @@ extension Carriers {
   @inline(never)
   mutating func fillLate(_ side: FlowSide, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes) -> Int {
     guard let late = streams.carrier(of: side.flow)?.pointee.late[side.number] else { return 0 }
-    let main = side.half.pointee
+    let main = side.state.pointee
     let next = main.flags.contains(.finished) ? main.next &- 1 : main.next
     let place = Int(truncatingIfNeeded: main.offset) + segment.pointee.sequence.distance(from: next)
     let chunk = StreamChunk(
@@ -174,9 +174,9 @@ extension Carriers {
 
   private mutating func free(_ late: Ref<GapReplays>, _ i: Int) {
     var region = late.pointee.all.remove(at: i)
-    streams.rests.take(back: &region.half.rest)
+    streams.partials.take(back: &region.state.partial)
     if var way = region.way {
-      streams.rests.take(back: &way.held)
+      streams.partials.take(back: &way.held)
       way.clear(budget)
     }
     region.reader?.clear(budget)
@@ -194,9 +194,9 @@ extension Carriers {
     guard isFinal || region.gapRegion.pieces.first?.start == region.gapRegion.start else { return false }
     // What it holds is here alone.
     late.pointee.all[i].gapRegion.pieces = []
-    let half = side.half
-    let main = half.pointee
-    let note = streams.journals.note(side)
+    let state = side.state
+    let main = state.pointee
+    let note = streams.anomalyRecords.note(side)
     let skipped = note.pointee.skipped
     let (stray, decoded, damaged) = (
       ledger.pointee.strayBytes, ledger.pointee.decodedBytes, ledger.pointee.damagedBytes
@@ -206,8 +206,8 @@ extension Carriers {
     replay = Replay(limit: region.limit, records: region.records, frames: region.frames)
     streams.isInGapRegion = true
     exchange(side, &region)
-    half.pointee.queue = nil
-    half.pointee.offset = UInt64(truncatingIfNeeded: region.gapRegion.start)
+    state.pointee.queue = nil
+    state.pointee.offset = UInt64(truncatingIfNeeded: region.gapRegion.start)
     streams.select(side.flow.pointee.profile)
     feed(side, &region, isFinal: isFinal)
     let place = region.gapRegion.start
@@ -216,18 +216,18 @@ extension Carriers {
     let rejoins =
       region.isOpen && !isFinal && place == Int(truncatingIfNeeded: offset) && !main.flags.contains(.finished)
     let unread = rejoins ? countHeld(side) : 0
-    var after = half.pointee
+    var after = state.pointee
     (after.queue, after.offset, after.next) = (main.queue, main.offset, main.next)
-    half.pointee = after
+    state.pointee = after
     var uncounted = 0
     if rejoins {
       // What the direction held was not counted yet, and what it holds now will be.
       uncounted = countHeld(in: region, side)
-      if half.pointee.rest != nil || unread > 0 { holders.add(side, streams.tracker.flows) }
+      if state.pointee.partial != nil || unread > 0 { bufferingFlows.add(side, streams.tracker.flows) }
     } else {
       exchange(side, &region)
-      half.pointee.queue = main.queue
-      half.pointee.offset = main.offset
+      state.pointee.queue = main.queue
+      state.pointee.offset = main.offset
     }
     streams.isInGapRegion = false
     replay = nil
@@ -245,13 +245,13 @@ extension Carriers {
 
   /// Exchanges the state of a direction's readers with that of a region. Numbers of TCP stay the direction's.
   private mutating func exchange(_ side: FlowSide, _ region: inout GapReplay) {
-    let half = side.half
-    let state: HalfFlags = [.lost, .passing, .delimited, .inflating]
-    let (flags, rest, passOver) = (half.pointee.flags, half.pointee.rest, half.pointee.passOver)
-    half.pointee.flags = flags.subtracting(state).union(region.half.flags.intersection(state))
-    half.pointee.rest = region.half.rest
-    half.pointee.passOver = region.half.passOver
-    (region.half.flags, region.half.rest, region.half.passOver) = (flags, rest, passOver)
+    let state = side.state
+    let exchanged: DirectionFlags = [.lost, .passing, .delimited, .inflating]
+    let (flags, partial, passOver) = (state.pointee.flags, state.pointee.partial, state.pointee.passOver)
+    state.pointee.flags = flags.subtracting(exchanged).union(region.state.flags.intersection(exchanged))
+    state.pointee.partial = region.state.partial
+    state.pointee.passOver = region.state.passOver
+    (region.state.flags, region.state.partial, region.state.passOver) = (flags, partial, passOver)
     guard let record = streams.carrier(of: side.flow) else { return }
     if let tls = record.pointee.tls, let saved = region.side, let way = region.way {
       tls.pointee.connection.exchangeSide(saved, direction: tls.pointee.direction(side))
@@ -274,7 +274,7 @@ extension Carriers {
       if piece.start > region.gapRegion.start {
         guard isFinal else { break }
         let missing = piece.start - region.gapRegion.start
-        side.half.pointee.offset &+= UInt64(missing)
+        side.state.pointee.offset &+= UInt64(missing)
         loseAgain(side, Gap(byteCount: missing, reason: .unseen))
       }
       pieces = pieces.dropFirst()
@@ -286,13 +286,13 @@ extension Carriers {
         let part = StreamChunk(
           offset: mark.start - piece.start, count: last - mark.start, timestamp: region.latest, number: mark.number,
           acknowledged: mark.acknowledged)
-        side.half.pointee.offset &+= UInt64(part.count)
+        side.state.pointee.offset &+= UInt64(part.count)
         let bytes = Bytes(
           RawSpan(_unsafeStart: UnsafeRawPointer(buffer.pointer), byteCount: buffer.capacity + RawBuffer.slack))
         if let tls = streams.tls(of: side.flow) {
           readAgain(side, tls, bytes, part)
         } else {
-          carry(side, bytes, part, at: side.half.pointee.offset &- UInt64(part.count))
+          carry(side, bytes, part, at: side.state.pointee.offset &- UInt64(part.count))
         }
       }
       region.gapRegion.start = piece.end
@@ -312,17 +312,17 @@ extension Carriers {
 
   /// Bytes of TCP's stream that a direction's readers hold.
   private mutating func countHeld(_ side: FlowSide) -> Int {
-    let rest = side.half.pointee.rest.map { streams.wireCount(side, $0, $0.pointee.count) } ?? 0
+    let partial = side.state.pointee.partial.map { streams.wireCount(side, $0, $0.pointee.count) } ?? 0
     let frames = streams.reader(side).map { ($0.pointee.held?.pointee.count ?? 0) + $0.pointee.idle } ?? 0
     let records = streams.tls(of: side.flow)?.pointee.ways[side.number].held?.pointee.count ?? 0
-    return rest + frames + records
+    return partial + frames + records
   }
 
   /// The same of the readers that are in a region.
   private func countHeld(in region: GapReplay, _ side: FlowSide) -> Int {
     var count = 0
-    if let rest = region.half.rest {
-      let (from, length) = (rest.pointee.streamOffset, rest.pointee.count)
+    if let partial = region.state.partial {
+      let (from, length) = (partial.pointee.streamOffset, partial.pointee.count)
       count =
         region.reader?.offsets.wireCount(from, length) ?? region.way?.offsets.wireCount(from, length) ?? length
     }
@@ -336,8 +336,8 @@ extension Carriers {
 
   private mutating func setFiguresOfStray(_ flow: Ref<Flow>, _ before: UInt64?, less count: Int) {
     guard flow.pointee.figures != .max else { return }
-    let rest = max(0, Int(before ?? 0) - count)
-    streams.tracker.rare(of: flow).pointee.strayBytes = UInt64(rest)
+    let partial = max(0, Int(before ?? 0) - count)
+    streams.tracker.rare(of: flow).pointee.strayBytes = UInt64(partial)
   }
 }
 

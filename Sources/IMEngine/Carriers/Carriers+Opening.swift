@@ -6,15 +6,15 @@ extension Carriers {
   /// more, or were taken.
   @inline(never)
   mutating func readUpgrade(
-    _ side: FlowSide, _ rest: Ref<StreamRest>,
+    _ side: FlowSide, _ partial: Ref<PartialFrame>,
     isEnd: Bool
   ) -> Bool {
     let flow = side.flow
-    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    guard side.half.pointee.flags.contains(.fromStart),
-      rest.pointee.streamOffset == streams.carrier(of: flow)?.pointee.begin[side.number] ?? 0
+    let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+    guard side.state.pointee.flags.contains(.fromStart),
+      partial.pointee.streamOffset == streams.carrier(of: flow)?.pointee.begin[side.number] ?? 0
     else { return false }
-    switch HTTPUpgrade.read(bytes, rest.pointee.start, rest.pointee.end) {
+    switch HTTPUpgrade.read(bytes, partial.pointee.start, partial.pointee.end) {
     case .none: return false
     case .needMore: return !isEnd
     case .upgrade(let upgrade, _):
@@ -33,18 +33,18 @@ extension Carriers {
     let record = carrierRecord(flow)
     streams.closeGapRegions(flow)
     for side in flow.sides {
-      let half = side.half
+      let state = side.state
       budget.take(.connections, WebSocketReader.cost)
       let begins =
-        half.pointee.flags.contains(.fromStart)
-        && half.pointee.rest?.pointee.streamOffset ?? streams.end(of: side) <= record.pointee.begin[side.number]
+        state.pointee.flags.contains(.fromStart)
+        && state.pointee.partial?.pointee.streamOffset ?? streams.end(of: side) <= record.pointee.begin[side.number]
       let reader = Ref.make(
         WebSocketReader(isMasked: side.number == Int(flow.pointee.client), state: begins ? .upgrade : .lost))
       record.pointee.readers[side.number] = reader
-      reader.pointee.held = half.pointee.rest
-      half.pointee.rest = nil
-      half.pointee.flags.remove(.lost)
-      half.pointee.flags.insert(.carried)
+      reader.pointee.held = state.pointee.partial
+      state.pointee.partial = nil
+      state.pointee.flags.remove(.lost)
+      state.pointee.flags.insert(.carried)
     }
   }
 
@@ -112,22 +112,22 @@ extension Carriers {
   /// and whose payload one of the plans reads. True when they were found; then both directions are carried.
   @inline(never)
   mutating func findWebSocket(
-    _ side: FlowSide, _ rest: Ref<StreamRest>,
+    _ side: FlowSide, _ partial: Ref<PartialFrame>,
     isThorough: Bool
   ) -> Bool {
-    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    let end = rest.pointee.end
-    if rest.pointee.deliveryCount <= 32 {
-      for (position, _, _) in rest.pointee.deliveries(rest.pointee.count) {
+    let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+    let end = partial.pointee.end
+    if partial.pointee.deliveryCount <= 32 {
+      for (position, _, _) in partial.pointee.deliveries(partial.pointee.count) {
         guard let plan = proven(bytes, position, end, side) else { continue }
         carryFromMidstream(side, position, plan)
         return true
       }
     }
     guard isThorough else { return false }
-    for position in rest.pointee.start..<end where rest.pointee.search.credit > 0 {
+    for position in partial.pointee.start..<end where partial.pointee.search.credit > 0 {
       if case .header = WebSocketHeader.read(bytes, position, end, isMasked: nil, allowsCompression: false) {
-        rest.pointee.search.credit -= 320
+        partial.pointee.search.credit -= 320
         if let plan = proven(bytes, position, end, side) {
           carryFromMidstream(side, position, plan)
           return true
@@ -166,17 +166,17 @@ extension Carriers {
     _ side: FlowSide, _ position: Int, _ plan: UInt8
   ) {
     let flow = side.flow
-    guard let rest = side.half.pointee.rest else { return }
-    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+    guard let partial = side.state.pointee.partial else { return }
+    let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
     if !flow.pointee.clientIsCertain {
       let isMasked = bytes.u8(position + 1) & 0x80 != 0
       flow.pointee.client = UInt8(truncatingIfNeeded: isMasked ? side.number : side.peer.number)
     }
-    let skipped = position - rest.pointee.start
+    let skipped = position - partial.pointee.start
     ledger.pointee.unreadBytes += UInt64(skipped)
-    rest.pointee.consume(skipped)
-    let at = rest.pointee.mark(at: rest.pointee.start).timestamp
-    let offset = streams.place(side, rest.pointee.streamOffset)
+    partial.pointee.consume(skipped)
+    let at = partial.pointee.mark(at: partial.pointee.start).timestamp
+    let offset = streams.place(side, partial.pointee.streamOffset)
     beginCarrying(flow, side.index)
     guard let record = streams.carrier(of: flow) else { return }
     foundWebSocket(record)

@@ -15,30 +15,30 @@ extension Carriers {
 
   /// Looks for TLS records in what an undecided side holds. True when they were found; then both directions are read as records.
   @inline(never)
-  mutating func findsTLS(_ side: FlowSide, _ rest: Ref<StreamRest>) -> Bool {
+  mutating func findsTLS(_ side: FlowSide, _ partial: Ref<PartialFrame>) -> Bool {
     guard secrets != nil, !streams.needs.contains(.undecoded) else { return false }
-    let first = rest.pointee.memoryStart.load(fromByteOffset: rest.pointee.start, as: UInt8.self)
+    let first = partial.pointee.memoryStart.load(fromByteOffset: partial.pointee.start, as: UInt8.self)
     let begin = streams.carrier(of: side.flow)?.pointee.begin[side.number] ?? 0
-    if side.half.pointee.flags.contains(.fromStart), rest.pointee.streamOffset == begin {
+    if side.state.pointee.flags.contains(.fromStart), partial.pointee.streamOffset == begin {
       guard first == 0x16 else { return false }
-      let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-      guard TLSHello(bytes, rest.pointee.start, rest.pointee.end) != nil else { return false }
+      let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+      guard TLSHello(bytes, partial.pointee.start, partial.pointee.end) != nil else { return false }
       beginTLS(side)
       return true
     }
-    guard rest.pointee.deliveryCount <= 32 else { return false }
-    for (position, count, _) in rest.pointee.deliveries(rest.pointee.count) {
-      let start = rest.pointee.memoryStart + position
+    guard partial.pointee.deliveryCount <= 32 else { return false }
+    for (position, count, _) in partial.pointee.deliveries(partial.pointee.count) {
+      let start = partial.pointee.memoryStart + position
       guard (20...24).contains(start.load(as: UInt8.self)) else { continue }
-      let isSegment = position + count == rest.pointee.end
+      let isSegment = position + count == partial.pointee.end
       guard
         TLSConnection.looksLikeRecords(
-          UnsafeRawBufferPointer(start: start, count: rest.pointee.end - position), isSegment: isSegment)
+          UnsafeRawBufferPointer(start: start, count: partial.pointee.end - position), isSegment: isSegment)
       else { continue }
-      let skipped = position - rest.pointee.start
+      let skipped = position - partial.pointee.start
       if skipped > 0 {
         streams.countUnread(side.flow, skipped)
-        rest.pointee.consume(skipped)
+        partial.pointee.consume(skipped)
       }
       beginTLS(side)
       return true
@@ -49,27 +49,27 @@ extension Carriers {
   /// Looks for a ClientHello in the last `count` bytes that an undecided side holds, after others in the clear: TLS begins there, as after
   /// STARTTLS. True when it was found. What came before it is not read.
   @inline(never)
-  mutating func findsUpgrade(_ side: FlowSide, _ rest: Ref<StreamRest>, new count: Int) -> Bool {
+  mutating func findsUpgrade(_ side: FlowSide, _ partial: Ref<PartialFrame>, new count: Int) -> Bool {
     let flow = side.flow
-    guard count > 0, count < rest.pointee.count, !streams.needs.contains(.undecoded),
+    guard count > 0, count < partial.pointee.count, !streams.needs.contains(.undecoded),
       side.number == Int(flow.pointee.client) || !flow.pointee.clientIsCertain
     else { return false }
-    let position = rest.pointee.mark(at: rest.pointee.end - 1).position
-    guard position > rest.pointee.start,
+    let position = partial.pointee.mark(at: partial.pointee.end - 1).position
+    guard position > partial.pointee.start,
       TLSConnection.looksLikeClientHello(
-        UnsafeRawBufferPointer(start: rest.pointee.memoryStart + position, count: rest.pointee.end - position))
+        UnsafeRawBufferPointer(start: partial.pointee.memoryStart + position, count: partial.pointee.end - position))
     else { return false }
-    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    guard let hello = TLSHello(bytes, position, rest.pointee.end) else { return false }
+    let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+    guard let hello = TLSHello(bytes, position, partial.pointee.end) else { return false }
     guard secrets != nil else {
       streams.noteUpgrade(flow, hello)
       return true
     }
     let record = carrierRecord(flow)
     record.pointee.upgradingSide = UInt8(truncatingIfNeeded: side.number)
-    let skipped = position - rest.pointee.start
+    let skipped = position - partial.pointee.start
     streams.countUnread(flow, skipped)
-    rest.pointee.consume(skipped)
+    partial.pointee.consume(skipped)
     beginUpgraded(flow)
     if let tls = record.pointee.tls { countUnread(side, tls, .beforeTLS, skipped) }
     return true
@@ -90,10 +90,10 @@ extension Carriers {
     // What the server said before it is in the clear; its records follow.
     let peer = side.peer
     var clear = 0
-    if let rest = peer.half.pointee.rest, rest.pointee.count > 0 {
-      let plain = clearCount(rest)
+    if let partial = peer.state.pointee.partial, partial.pointee.count > 0 {
+      let plain = clearCount(partial)
       if flow.pointee.profile.isPlan { countSkipped(flow, plain) } else { streams.countUnread(flow, plain) }
-      rest.pointee.consume(plain)
+      partial.pointee.consume(plain)
       clear = plain
     }
     beginTLS(side, isUpgrade: true)
@@ -101,15 +101,15 @@ extension Carriers {
   }
 
   /// How many of the bytes that a direction holds come before its first delivery that begins with a record of a handshake.
-  private func clearCount(_ rest: Ref<StreamRest>) -> Int {
-    for (position, _, _) in rest.pointee.deliveries(rest.pointee.count) {
-      let start = rest.pointee.memoryStart + position
-      let bytes = UnsafeRawBufferPointer(start: start, count: rest.pointee.end - position)
+  private func clearCount(_ partial: Ref<PartialFrame>) -> Int {
+    for (position, _, _) in partial.pointee.deliveries(partial.pointee.count) {
+      let start = partial.pointee.memoryStart + position
+      let bytes = UnsafeRawBufferPointer(start: start, count: partial.pointee.end - position)
       if bytes.count >= 6, bytes[0] == 0x16, bytes[1] == 3, bytes[2] <= 4, bytes[5] == 2 {
-        return position - rest.pointee.start
+        return position - partial.pointee.start
       }
     }
-    return rest.pointee.count
+    return partial.pointee.count
   }
 
   /// Makes both directions those of TLS records. A direction whose beginning was captured begins with a hello; in another one the first
@@ -126,23 +126,23 @@ extension Carriers {
     record.pointee.tls = tls
     var firstSide = side
     for side in flow.sides {
-      let half = side.half
+      let state = side.state
       let begin = record.pointee.begin[side.number]
       let begins =
         isUpgrade
-        || half.pointee.flags.contains(.fromStart)
-          && half.pointee.rest?.pointee.streamOffset ?? half.pointee.offset <= begin
+        || state.pointee.flags.contains(.fromStart)
+          && state.pointee.partial?.pointee.streamOffset ?? state.pointee.offset <= begin
       if !begins {
-        half.pointee.flags.remove(.fromStart)
+        state.pointee.flags.remove(.fromStart)
         _ = tls.pointee.connection.lose(
           byteCount: nil, after: UnsafeRawBufferPointer(start: nil, count: 0), direction: tls.pointee.direction(side),
           time: clock.moment, in: secrets)
       }
-      tls.pointee.ways[side.number].held = half.pointee.rest
-      half.pointee.rest = nil
-      half.pointee.flags.remove(.lost)
-      half.pointee.flags.insert(.carried)
-      if tls.pointee.ways[side.number].held != nil { half.pointee.flags.insert(.inflating) }
+      tls.pointee.ways[side.number].held = state.pointee.partial
+      state.pointee.partial = nil
+      state.pointee.flags.remove(.lost)
+      state.pointee.flags.insert(.carried)
+      if tls.pointee.ways[side.number].held != nil { state.pointee.flags.insert(.inflating) }
     }
     record.pointee.begin = [0, 0]
     // What came first is read first.
@@ -167,7 +167,7 @@ extension Carriers {
 
   /// The same, without looking at what waits.
   mutating func readAgain(_ side: FlowSide, _ tls: Ref<TLSReader>, _ bytes: borrowing Bytes, _ chunk: StreamChunk) {
-    let start = side.half.pointee.offset &- UInt64(chunk.count)
+    let start = side.state.pointee.offset &- UInt64(chunk.count)
     if tls.pointee.ways[side.number].held == nil {
       let source = CarriedBytes(
         held: nil, at: chunk.timestamp, number: chunk.number, base: start &- UInt64(chunk.offset))
@@ -188,9 +188,9 @@ extension Carriers {
     _ side: FlowSide, _ tls: Ref<TLSReader>, _ bytes: borrowing Bytes, _ chunk: StreamChunk, at streamOffset: UInt64
   ) {
     if tls.pointee.ways[side.number].held == nil {
-      tls.pointee.ways[side.number].held = streams.rests.make()
-      side.half.pointee.flags.insert(.inflating)
-      holders.add(side, streams.tracker.flows)
+      tls.pointee.ways[side.number].held = streams.partials.make()
+      side.state.pointee.flags.insert(.inflating)
+      bufferingFlows.add(side, streams.tracker.flows)
     }
     tls.pointee.ways[side.number].held?.pointee.append(bytes, chunk, streamOffset: streamOffset)
     if budget.isOverHeld { clock.wakeNow() }
@@ -205,7 +205,7 @@ extension Carriers {
     let position = readRecords(
       side, tls, held.pointee.memoryStart, from: start, to: held.pointee.end, of: source, isEnd: isEnd)
     held.pointee.consume(position - start)
-    if held.pointee.count == 0 { streams.rests.take(back: &tls.pointee.ways[side.number].held) }
+    if held.pointee.count == 0 { streams.partials.take(back: &tls.pointee.ways[side.number].held) }
   }
 
   /// Reads on in a direction that waits, when the other one, or the key log, has told more.
@@ -326,7 +326,7 @@ extension Carriers {
     _ side: FlowSide, _ tls: Ref<TLSReader>, _ text: UnsafeRawBufferPointer, place: UInt64, _ bringer: Bringer
   ) {
     let flow = side.flow
-    let half = side.half
+    let state = side.state
     let number = side.number
     var text = text
     if let replay, place &+ UInt64(text.count) > replay.limit {
@@ -349,7 +349,7 @@ extension Carriers {
       if flow.pointee.profile == .unknown {
         taken = min(chunk.count, countOfBody(side, at: inner))
         if taken > 0 { countSkipped(flow, taken) }
-      } else if half.pointee.rest == nil, half.pointee.flags.isDisjoint(with: [.lost, .passing, .delimited]) {
+      } else if state.pointee.partial == nil, state.pointee.flags.isDisjoint(with: [.lost, .passing, .delimited]) {
         taken = streams.decodeInPlace(side, bytes, chunk, at: place)
       }
       if taken < chunk.count {
@@ -359,7 +359,7 @@ extension Carriers {
     }
     let kept =
       streams.reader(side)?.pointee.held?.pointee.streamOffset
-      ?? (streams.reader(side) == nil ? half.pointee.rest?.pointee.streamOffset : nil)
+      ?? (streams.reader(side) == nil ? state.pointee.partial?.pointee.streamOffset : nil)
     tls.pointee.ways[number].offsets.forget(before: kept ?? tls.pointee.ways[number].offsets.end)
     tls.pointee.ways[number].account(budget)
   }
@@ -369,7 +369,7 @@ extension Carriers {
     if let reader = streams.reader(side) {
       loseCarrier(side, reader)
       dropHeld(side, reader)
-    } else if !side.half.pointee.flags.contains(.lost) || side.half.pointee.rest != nil {
+    } else if !side.state.pointee.flags.contains(.lost) || side.state.pointee.partial != nil {
       loseCarried(side)
     }
   }
@@ -394,7 +394,7 @@ extension Carriers {
       countSkipped(side.flow, bytes.count)
       countUnread(side, tls, .cut, bytes.count)
     }
-    streams.rests.take(back: &tls.pointee.ways[number].held)
+    streams.partials.take(back: &tls.pointee.ways[number].held)
     loseDecrypted(side)
   }
 
@@ -406,7 +406,7 @@ extension Carriers {
     if let held = tls.pointee.ways[side.number].held {
       countSkipped(side.flow, held.pointee.count)
       countUnread(side, tls, .cut, held.pointee.count)
-      streams.rests.take(back: &tls.pointee.ways[side.number].held)
+      streams.partials.take(back: &tls.pointee.ways[side.number].held)
     }
     noteLateKeys(side, tls)
     nameUnread(side, tls)
@@ -466,10 +466,10 @@ extension Carriers {
       if let held = tls.pointee.ways[side.number].held {
         streams.countUnread(flow, held.pointee.count)
         countUnread(side, tls, .cut, held.pointee.count)
-        streams.rests.take(back: &tls.pointee.ways[side.number].held)
+        streams.partials.take(back: &tls.pointee.ways[side.number].held)
       }
       tls.pointee.ways[side.number].clear(budget)
-      side.half.pointee.flags.subtract([.carried, .inflating])
+      side.state.pointee.flags.subtract([.carried, .inflating])
     }
     budget.take(.connections, -TLSReader.cost)
     tls.free()

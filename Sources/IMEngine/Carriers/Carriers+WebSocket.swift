@@ -2,12 +2,12 @@ import IMWire
 
 /// Protocols in WebSocket frames: what frames carry is a stream of its own, which the plan's frames are read of.
 ///
-/// A direction that is `carried` keeps that stream in `Half.rest`; bytes off the wire come through here. The stream's offsets are
+/// A direction that is `carried` keeps that stream in `DirectionState.partial`; bytes off the wire come through here. The stream's offsets are
 /// its own, and are told as those of the wire (`CarrierOffsets`).
 extension Carriers {
   /// What one call reads of: a packet's bytes, or those that a reader holds.
   struct CarriedBytes {
-    var held: Ref<StreamRest>?
+    var held: Ref<PartialFrame>?
     var at: Timestamp
     var number: UInt64
     /// Where the stream's first byte would stand in the bytes.
@@ -57,8 +57,8 @@ extension Carriers {
     at streamOffset: UInt64
   ) {
     if reader.pointee.held == nil {
-      reader.pointee.held = streams.rests.make()
-      holders.add(side, streams.tracker.flows)
+      reader.pointee.held = streams.partials.make()
+      bufferingFlows.add(side, streams.tracker.flows)
     }
     reader.pointee.held?.pointee.append(bytes, chunk, streamOffset: streamOffset)
     if budget.isOverHeld { clock.wakeNow() }
@@ -79,7 +79,7 @@ extension Carriers {
       if reader.pointee.state != .lost { break }
     }
     if let reader = streams.reader(side), reader.pointee.held?.pointee.count == 0 {
-      streams.rests.take(back: &reader.pointee.held)
+      streams.partials.take(back: &reader.pointee.held)
     }
   }
 
@@ -244,7 +244,7 @@ extension Carriers {
     reader.pointee.isBehindFinalBlock = false
     if reader.pointee.inflater == nil { reader.pointee.inflater = RawInflater() }
     reader.pointee.message = reader.pointee.inflater == nil ? .unreadable : .compressed
-    side.half.pointee.flags.insert(.inflating)
+    side.state.pointee.flags.insert(.inflating)
     reader.pointee.account(budget)
   }
 
@@ -344,27 +344,27 @@ extension Carriers {
     _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk, at inner: UInt64
   ) {
     let flow = side.flow
-    let half = side.half
+    let state = side.state
     var passed = 0
-    if half.pointee.flags.contains(.passing) {
-      passed = min(chunk.count, Int(half.pointee.passOver))
-      half.pointee.passOver -= UInt32(passed)
-      if half.pointee.passOver == 0 {
-        half.pointee.flags.remove(.passing)
+    if state.pointee.flags.contains(.passing) {
+      passed = min(chunk.count, Int(state.pointee.passOver))
+      state.pointee.passOver -= UInt32(passed)
+      if state.pointee.passOver == 0 {
+        state.pointee.flags.remove(.passing)
         streams.noteFound(side, inner &+ UInt64(passed))
       }
       countSkipped(flow, streams.wireCount(side, from: inner, passed))
     }
     guard passed < chunk.count else { return }
-    let rest: Ref<StreamRest>
-    if let existing = half.pointee.rest {
-      rest = existing
+    let partial: Ref<PartialFrame>
+    if let existing = state.pointee.partial {
+      partial = existing
     } else {
-      rest = streams.rests.make()
-      half.pointee.rest = rest
-      holders.add(side, streams.tracker.flows)
+      partial = streams.partials.make()
+      state.pointee.partial = partial
+      bufferingFlows.add(side, streams.tracker.flows)
     }
-    rest.pointee.append(bytes, chunk.from(chunk.offset + passed), streamOffset: inner &+ UInt64(passed))
+    partial.pointee.append(bytes, chunk.from(chunk.offset + passed), streamOffset: inner &+ UInt64(passed))
     if budget.isOverHeld { clock.wakeNow() }
   }
 
@@ -374,9 +374,10 @@ extension Carriers {
     new: Int
   ) {
     decodeKept(side, new: new)
-    let kept = side.half.pointee.rest?.pointee.streamOffset ?? reader.pointee.offsets.end
+    let kept = side.state.pointee.partial?.pointee.streamOffset ?? reader.pointee.offsets.end
     reader.pointee.forgetMessages(before: kept)
-    reader.pointee.offsets.forget(before: side.half.pointee.rest?.pointee.streamOffset ?? reader.pointee.offsets.end)
+    reader.pointee.offsets.forget(
+      before: side.state.pointee.partial?.pointee.streamOffset ?? reader.pointee.offsets.end)
     reader.pointee.account(budget)
   }
 
@@ -385,7 +386,7 @@ extension Carriers {
     let profile = side.flow.pointee.profile
     if profile == .unknown {
       choose(side, new: new, isEnd: false)
-    } else if profile.isPlan, side.half.pointee.rest != nil {
+    } else if profile.isPlan, side.state.pointee.partial != nil {
       streams.select(profile)
       streams.decodeRest(side)
     }

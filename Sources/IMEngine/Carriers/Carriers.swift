@@ -16,7 +16,7 @@ struct Carriers: ~Copyable {
   var waiting: [WaitingFlow] = []
   /// What is read again of a chunk that came late; `nil` while streams are read in order.
   var replay: Replay?
-  let holders: HolderQueue
+  let bufferingFlows: BufferingQueue
   let ledger: UnsafeMutablePointer<Ledger>
   let clock: PacketClock
   let budget: MemoryBudget
@@ -28,7 +28,7 @@ struct Carriers: ~Copyable {
     self.streams.readsTLS = secrets != nil
     inflateLimit = options.inflateLimit
     inflateRatio = options.inflateRatio
-    (holders, ledger, clock, budget) = (shared.holders, shared.ledger, shared.clock, shared.budget)
+    (bufferingFlows, ledger, clock, budget) = (shared.bufferingFlows, shared.ledger, shared.clock, shared.budget)
   }
 
   /// Takes bytes of a side's stream that have just become contiguous.
@@ -36,7 +36,7 @@ struct Carriers: ~Copyable {
   mutating func consume(
     _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk
   ) {
-    if side.flow.pointee.profile.isPlan, !side.half.pointee.flags.contains(.carried) {
+    if side.flow.pointee.profile.isPlan, !side.state.pointee.flags.contains(.carried) {
       streams.consume(side, bytes, chunk)
     } else {
       consumeOther(side, bytes, chunk)
@@ -48,7 +48,7 @@ struct Carriers: ~Copyable {
   private mutating func consumeOther(
     _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk
   ) {
-    if side.half.pointee.flags.contains(.carried) {
+    if side.state.pointee.flags.contains(.carried) {
       if let late = streams.carrier(of: side.flow)?.pointee.late[side.number] {
         keepAfterGap(side, late, bytes, chunk)
       }
@@ -56,11 +56,11 @@ struct Carriers: ~Copyable {
       if let tls = streams.tls(of: side.flow) {
         decrypt(side, tls, bytes, chunk)
       } else {
-        carry(side, bytes, chunk, at: side.half.pointee.offset &- UInt64(chunk.count))
+        carry(side, bytes, chunk, at: side.state.pointee.offset &- UInt64(chunk.count))
       }
     } else if side.flow.pointee.profile == .unknown {
       if side.flow.pointee.carrier != .max {
-        let start = side.half.pointee.offset &- UInt64(chunk.count)
+        let start = side.state.pointee.offset &- UInt64(chunk.count)
         let body = min(chunk.count, countOfBody(side, at: start))
         if body > 0 {
           streams.countUnread(side.flow, body)
@@ -80,16 +80,16 @@ struct Carriers: ~Copyable {
   mutating func choose(
     _ side: FlowSide, new count: Int, isEnd: Bool, isCut: Bool = false
   ) {
-    let half = side.half
-    guard let rest = half.pointee.rest, rest.pointee.count > 0 else { return }
+    let state = side.state
+    guard let partial = state.pointee.partial, partial.pointee.count > 0 else { return }
     var isThorough: Bool?
-    let isInTLS = half.pointee.flags.contains(.carried) && streams.reader(side) == nil
-    if !half.pointee.flags.contains(.carried) || isInTLS, !streams.awaitsRoles(side.flow) {
-      if readsCarrier(side, rest, isEnd: isEnd) { return }
-      if !isInTLS, secrets != nil && findsTLS(side, rest) || findsUpgrade(side, rest, new: count) { return }
-      if !half.pointee.flags.contains(.fromStart) {
-        let looksAtAll = streams.isThorough(half, rest, isEnd: isEnd)
-        if findWebSocket(side, rest, isThorough: looksAtAll) { return }
+    let isInTLS = state.pointee.flags.contains(.carried) && streams.reader(side) == nil
+    if !state.pointee.flags.contains(.carried) || isInTLS, !streams.awaitsRoles(side.flow) {
+      if readsCarrier(side, partial, isEnd: isEnd) { return }
+      if !isInTLS, secrets != nil && findsTLS(side, partial) || findsUpgrade(side, partial, new: count) { return }
+      if !state.pointee.flags.contains(.fromStart) {
+        let looksAtAll = streams.isThorough(state, partial, isEnd: isEnd)
+        if findWebSocket(side, partial, isThorough: looksAtAll) { return }
         isThorough = looksAtAll
       }
     }
@@ -102,15 +102,15 @@ struct Carriers: ~Copyable {
   ///
   /// When the gap lies inside the body of a frame whose header is known, the next frame's place is known too.
   mutating func lose(_ side: FlowSide, _ gap: Gap) {
-    let half = side.half
+    let state = side.state
     streams.raise(
       Issue(
         .gap(gap.reason), timestamp: clock.moment, direction: side.direction,
-        streamOffset: half.pointee.offset &- UInt64(gap.byteCount), byteCount: UInt64(gap.byteCount)),
+        streamOffset: state.pointee.offset &- UInt64(gap.byteCount), byteCount: UInt64(gap.byteCount)),
       side.flow)
     // Of what the snaplen cut off from a known frame, nothing can have been an answer.
-    let isBody = gap.reason == .snaplen && (half.pointee.rest != nil || half.pointee.flags.contains(.passing))
-    if half.pointee.flags.contains(.carried) {
+    let isBody = gap.reason == .snaplen && (state.pointee.partial != nil || state.pointee.flags.contains(.passing))
+    if state.pointee.flags.contains(.carried) {
       beginUpgraded(side.flow)
       rememberBeforeGap(side, gap)
       if let tls = streams.tls(of: side.flow) {
@@ -122,22 +122,22 @@ struct Carriers: ~Copyable {
     } else {
       loseFrame(side, gap)
     }
-    if !isBody || half.pointee.flags.contains(.lost) {
+    if !isBody || state.pointee.flags.contains(.lost) {
       streams.tracker.noteLoss(side, gap.byteCount, min(gap.seenAt, clock.moment))
     }
   }
 
   /// The same for the stream that the plan's frames stand in.
   mutating func loseFrame(_ side: FlowSide, _ gap: Gap) {
-    let half = side.half
+    let state = side.state
     // Of a frame that the snaplen cuts, the beginning is all there will be.
-    if gap.reason == .snaplen, side.flow.pointee.profile == .unknown, let held = half.pointee.rest?.pointee.count {
+    if gap.reason == .snaplen, side.flow.pointee.profile == .unknown, let held = state.pointee.partial?.pointee.count {
       choose(side, new: held, isEnd: true, isCut: true)
     }
     if streams.passesOver(side, gap) { return }
     // Of the body of an HTTP message whose length is known nothing is read anyway.
     if side.flow.pointee.profile == .unknown, side.flow.pointee.carrier != .max,
-      side.half.pointee.offset <= streams.carrier(of: side.flow)?.pointee.begin[side.number] ?? 0
+      side.state.pointee.offset <= streams.carrier(of: side.flow)?.pointee.begin[side.number] ?? 0
     {
       return
     }
@@ -153,7 +153,7 @@ struct Carriers: ~Copyable {
 
   /// Nothing will follow what an undecided direction holds.
   private mutating func chooseAtEnd(_ side: FlowSide) {
-    guard side.flow.pointee.profile == .unknown, let rest = side.half.pointee.rest else { return }
-    choose(side, new: rest.pointee.count, isEnd: true)
+    guard side.flow.pointee.profile == .unknown, let partial = side.state.pointee.partial else { return }
+    choose(side, new: partial.pointee.count, isEnd: true)
   }
 }

@@ -88,9 +88,9 @@ struct StreamPieces {
     }
     blocks[place.block].insert(piece, at: place.index)
     guard blocks[place.block].count > Self.blockLimit else { return }
-    let half = blocks[place.block].count / 2
-    let tail = Array(blocks[place.block][half...])
-    blocks[place.block].removeSubrange(half...)
+    let state = blocks[place.block].count / 2
+    let tail = Array(blocks[place.block][state...])
+    blocks[place.block].removeSubrange(state...)
     blocks.insert(tail, at: place.block + 1)
   }
 

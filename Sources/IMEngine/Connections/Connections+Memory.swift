@@ -51,10 +51,10 @@ extension Connections {
         return connections.reassembler.flows.pointer(flow).pointee.carrier == index ? flow : nil
       }
     }
-    if journals.isShort {
-      evictOwners(of: journals.count) { connections, index in
-        let flow = connections.journals.owner(index)
-        return connections.reassembler.flows.pointer(flow).pointee.journal == index ? flow : nil
+    if anomalyRecords.isShort {
+      evictOwners(of: anomalyRecords.count) { connections, index in
+        let flow = connections.anomalyRecords.owner(index)
+        return connections.reassembler.flows.pointer(flow).pointee.anomalyRecord == index ? flow : nil
       }
     }
     if budget.isOverHeld { releaseHolders() }
@@ -169,7 +169,7 @@ extension Connections {
 
   /// The flow `owner`, if its metrics name `index` as theirs.
   private func holder(
-    of index: UInt32, _ owner: UInt32, _ place: (Ref<ConnectionFigures>) -> UInt32
+    of index: UInt32, _ owner: UInt32, _ place: (Ref<ConnectionMetrics>) -> UInt32
   ) -> UInt32? {
     let figures = reassembler.flows.pointer(owner).pointee.figures
     guard figures != .max, place(tracker.figures.pointer(figures)) == index else { return nil }
@@ -212,14 +212,14 @@ extension Connections {
   /// the last look gets a second chance.
   private mutating func releaseHolders() {
     var chances = 256
-    while budget.isOverHeld, let entry = holders.pop() {
+    while budget.isOverHeld, let entry = bufferingFlows.pop() {
       let flow = reassembler.flows.pointer(entry.flow)
       guard flow.pointee.serial == entry.serial else { continue }
       flow.pointee.isHolder = false
       guard flow.holdsBytes else { continue }
       if flow.pointee.lastSeen > entry.at, chances > 0 {
         chances -= 1
-        holders.add(FlowSide(flow, entry.flow, 0), reassembler.flows.places)
+        bufferingFlows.add(FlowSide(flow, entry.flow, 0), reassembler.flows.places)
         continue
       }
       ledger.pointee.evicted[.held] += 1
@@ -230,18 +230,18 @@ extension Connections {
   /// Gives up the holes of both directions and cuts their frames. A connection that is not known yet stays unread.
   private mutating func releaseHeld(_ index: UInt32, _ flow: Ref<Flow>) {
     for side in flow.sides {
-      let half = side.half
+      let state = side.state
       openHeld(side)
-      while let start = half.pointee.queue?.pointee.firstStart {
+      while let start = state.pointee.queue?.pointee.firstStart {
         release(side, givingUpTo: start, .unseen)
       }
-      if half.pointee.flags.contains(.carried) { carriers.releaseCarrier(side) }
+      if state.pointee.flags.contains(.carried) { carriers.releaseCarrier(side) }
       guard flow.pointee.profile.isPlan else { continue }
-      if half.pointee.rest?.pointee.count ?? 0 > 0 {
+      if state.pointee.partial?.pointee.count ?? 0 > 0 {
         carriers.abandonRest(side)
-        half.pointee.flags.insert(.lost)
+        state.pointee.flags.insert(.lost)
       }
-      streams.rests.take(back: &half.pointee.rest)
+      streams.partials.take(back: &state.pointee.partial)
       finishIfDone(side)
     }
     if flow.pointee.profile == .unknown { streams.giveUp(flow) }

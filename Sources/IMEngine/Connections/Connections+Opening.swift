@@ -36,7 +36,7 @@ extension Connections {
     if segment.pointee.flags.contains(.syn) {
       let opened = synchronise(side, bytes)
       side = opened ?? side
-      side.half.pointee.window = segment.pointee.window
+      side.state.pointee.window = segment.pointee.window
       // Under the number of the connection that it opened.
       reassembler.recent.remember(side.flow.pointee.serial, segment, name)
       guard opened != nil else { return }
@@ -58,14 +58,14 @@ extension Connections {
   private mutating func noteFin(_ side: FlowSide, _ name: RecentSegments.Name) {
     let count = segment.pointee.payloadCount + segment.pointee.cutCount
     let sequence = segment.pointee.sequence &+ UInt32(truncatingIfNeeded: count)
-    if !side.half.pointee.flags.contains(.fin) {
+    if !side.state.pointee.flags.contains(.fin) {
       side.tail.pointee.finSequence = sequence
-      side.half.pointee.flags.insert(.fin)
-      if side.half.pointee.state == .fresh, segment.pointee.payloadCount == 0 {
-        reassembler.open(side.half, at: segment.pointee.sequence)
+      side.state.pointee.flags.insert(.fin)
+      if side.state.pointee.phase == .fresh, segment.pointee.payloadCount == 0 {
+        reassembler.open(side.state, at: segment.pointee.sequence)
       }
     } else if sequence == side.tail.pointee.finSequence {
-      reassembler.journals.note(side).pointee.figures.finsAgain &+= 1
+      reassembler.anomalyRecords.note(side).pointee.figures.finsAgain &+= 1
       // Payload is judged with the bytes that it repeats.
       guard count == 0 else { return }
       let memory = reassembler.recent.recall(side.flow.pointee.serial, segment, name)
@@ -92,20 +92,20 @@ extension Connections {
     if !isOverdue(side), !((isAnswer || isCrossing) && Self.isUntouched(side)), !Self.isFresh(side.flow) {
       if isAnswer {
         // The server's number changed before any data: the last one counts.
-        guard side.half.pointee.offset == 0, side.half.pointee.rest == nil, side.half.pointee.queue == nil else {
+        guard side.state.pointee.offset == 0, side.state.pointee.partial == nil, side.state.pointee.queue == nil else {
           return nil
         }
       } else {
         side = replace(side)
       }
     }
-    let isBehindData = side.half.pointee.offset > 0 || side.half.pointee.state == .held
+    let isBehindData = side.state.pointee.offset > 0 || side.state.pointee.phase == .held
     side.tail.pointee.initial = segment.pointee.sequence
-    side.half.pointee.flags.insert(.syn)
-    if side.half.pointee.offset == 0 { side.half.pointee.flags.insert(.fromStart) }
-    if !isBehindData { reassembler.open(side.half, at: segment.pointee.sequence &+ 1) }
+    side.state.pointee.flags.insert(.syn)
+    if side.state.pointee.offset == 0 { side.state.pointee.flags.insert(.fromStart) }
+    if !isBehindData { reassembler.open(side.state, at: segment.pointee.sequence &+ 1) }
     if isCrossing { return side }
-    if !isFirst { side.half.pointee.flags.insert(.synAck) }
+    if !isFirst { side.state.pointee.flags.insert(.synAck) }
     side.flow.pointee.clientIsCertain = true
     if isFirst {
       if seemsTranslated(side, clocks?.own, bytes) { side.flow.mayBeTwin = true }
@@ -122,13 +122,13 @@ extension Connections {
   /// was captured first is the client.
   private mutating func isCrossing(_ side: FlowSide) -> Bool {
     side.flow.pointee.phase == .opening && side.number != Int(side.flow.pointee.client)
-      && side.peer.half.pointee.flags.contains(.syn) && side.peer.half.pointee.offset == 0
+      && side.peer.state.pointee.flags.contains(.syn) && side.peer.state.pointee.offset == 0
   }
 
   /// Whether a SYN+ACK is the answer of a side whose own SYN has crossed the other's.
   private mutating func crosses(_ side: FlowSide) -> Bool {
-    segment.pointee.flags.contains(.ack) && side.half.pointee.flags.isSuperset(of: .syn)
-      && !side.half.pointee.flags.contains(.synAck) && side.peer.half.pointee.flags.contains(.syn)
+    segment.pointee.flags.contains(.ack) && side.state.pointee.flags.isSuperset(of: .syn)
+      && !side.state.pointee.flags.contains(.synAck) && side.peer.state.pointee.flags.contains(.syn)
       && side.tail.pointee.initial == segment.pointee.sequence
       && (side.flow.pointee.phase == .opening || side.flow.pointee.phase == .accepted)
   }
@@ -136,7 +136,7 @@ extension Connections {
   /// The answer to a SYN that crossed the answering side's own. The second of the two answers completes the handshake.
   private mutating func answerCrossing(_ side: FlowSide, _ echoed: UInt32?) {
     let flow = side.flow
-    side.half.pointee.flags.insert(.synAck)
+    side.state.pointee.flags.insert(.synAck)
     if flow.pointee.phase == .opening, side.number != Int(flow.pointee.client) {
       accept(side, echoed)
     } else if flow.pointee.phase == .opening {
@@ -150,7 +150,7 @@ extension Connections {
 
   /// Whether a SYN has the number of the one before it.
   private mutating func isSentAgain(_ side: FlowSide) -> Bool {
-    side.half.pointee.flags.contains(.syn) && side.tail.pointee.initial == segment.pointee.sequence
+    side.state.pointee.flags.contains(.syn) && side.tail.pointee.initial == segment.pointee.sequence
       && side.flow.pointee.phase != .closed
   }
 
@@ -162,26 +162,26 @@ extension Connections {
   /// Whether a SYN+ACK answers the connection's SYN, which may come behind it.
   private mutating func isAnswer(_ side: FlowSide) -> Bool {
     segment.pointee.flags.contains(.ack) && side.flow.pointee.phase != .closed
-      && (side.peer.half.pointee.flags.contains(.syn)
+      && (side.peer.state.pointee.flags.contains(.syn)
         || Self.firstByte(of: side.peer) == segment.pointee.acknowledgment)
   }
 
   /// The number of a side's first byte, as what came of it tells.
   private static func firstByte(of side: FlowSide) -> UInt32? {
-    let half = side.half
-    switch half.pointee.state {
-    case .fresh: return half.pointee.flags.contains(.hinted) ? half.pointee.next : nil
-    case .held: return half.pointee.queue?.pointee.firstStart
-    case .open: return half.pointee.firstSequence
+    let state = side.state
+    switch state.pointee.phase {
+    case .fresh: return state.pointee.flags.contains(.hinted) ? state.pointee.next : nil
+    case .held: return state.pointee.queue?.pointee.firstStart
+    case .open: return state.pointee.firstSequence
     }
   }
 
   /// Whether the SYN is the first that was seen of its side, or of its flow.
   private static func isUntouched(_ side: FlowSide) -> Bool {
-    side.half.pointee.state == .fresh && side.half.pointee.packets <= 1
+    side.state.pointee.phase == .fresh && side.state.pointee.packets <= 1
   }
   private static func isFresh(_ flow: Ref<Flow>) -> Bool {
-    flow.half(0).pointee.packets + flow.half(1).pointee.packets <= 1
+    flow.state(0).pointee.packets + flow.state(1).pointee.packets <= 1
   }
 
   /// A SYN or a SYN+ACK that was sent again: the handshake is timed from the last one.
@@ -233,8 +233,8 @@ extension Connections {
   private mutating func accept(_ side: FlowSide, _ echoed: UInt32?) {
     let flow = side.flow
     flow.pointee.client = UInt8(truncatingIfNeeded: side.peer.number)
-    let client = side.peer.half
-    if client.pointee.state == .fresh {
+    let client = side.peer.state
+    if client.pointee.phase == .fresh {
       reassembler.open(client, at: segment.pointee.acknowledgment)
       client.pointee.flags.insert(.fromStart)
     }
@@ -283,20 +283,20 @@ extension Connections {
   /// A new connection takes the place of an old one, which ends now; gives the side of it that has sent the SYN.
   private mutating func replace(_ old: FlowSide) -> FlowSide {
     // The SYN was counted for the old one.
-    old.half.pointee.packets &-= 1
-    old.half.pointee.wireBytes &-= UInt64(segment.pointee.wireCount)
+    old.state.pointee.packets &-= 1
+    old.state.pointee.wireBytes &-= UInt64(segment.pointee.wireCount)
     if old.flow.pointee.phase != .closed { close(old.index, .reused, segment.pointee.timestamp) }
     reassembler.flows.unlink(old.index)
     var flow = begin(client: segment.pointee.sender)
-    flow.halves[segment.pointee.side].packets = 1
-    flow.halves[segment.pointee.side].wireBytes = UInt64(segment.pointee.wireCount)
+    flow.directionStates[segment.pointee.side].packets = 1
+    flow.directionStates[segment.pointee.side].wireBytes = UInt64(segment.pointee.wireCount)
     let index = insert(flow)
     return FlowSide(reassembler.flows.pointer(index), index, old.number)
   }
 
   /// A reset ends the connection when its number lies in the window.
   private mutating func reset(_ side: FlowSide) {
-    let (flow, half) = (side.flow, side.half)
+    let (flow, state) = (side.flow, side.state)
     reassembler.counters.payloadBytes += UInt64(segment.pointee.payloadCount)
     reassembler.counters.ignoredBytes += UInt64(segment.pointee.payloadCount)
     guard flow.pointee.phase != .closed else { return }
@@ -305,23 +305,23 @@ extension Connections {
       ledger.pointee.connectionsRefused += 1
       return
     }
-    let peer = side.peer.half
-    if half.pointee.state == .open {
-      let distance = segment.pointee.sequence.distance(from: half.pointee.next)
+    let peer = side.peer.state
+    if state.pointee.phase == .open {
+      let distance = segment.pointee.sequence.distance(from: state.pointee.next)
       let byNumber = distance >= -1 && distance <= Self.resetWindow
       let byAcknowledgment =
-        segment.pointee.sequence == 0 && peer.pointee.state == .open && segment.pointee.flags.contains(.ack)
+        segment.pointee.sequence == 0 && peer.pointee.phase == .open && segment.pointee.flags.contains(.ack)
         && segment.pointee.acknowledgment == peer.pointee.next
       // A reset that answers old data carries the number which that data acknowledged.
-      let byPeer = half.pointee.flags.contains(.acknowledged) && segment.pointee.sequence == half.pointee.acknowledged
+      let byPeer = state.pointee.flags.contains(.acknowledged) && segment.pointee.sequence == state.pointee.acknowledged
       guard byNumber || byAcknowledgment || byPeer else {
         reassembler.counters.ignoredResets += 1
         streams.raise(
           Issue(
-            .ignoredReset(sequence: segment.pointee.sequence, expected: half.pointee.next),
+            .ignoredReset(sequence: segment.pointee.sequence, expected: state.pointee.next),
             timestamp: segment.pointee.timestamp,
             direction: side.direction,
-            streamOffset: half.pointee.offset), flow)
+            streamOffset: state.pointee.offset), flow)
         return
       }
     }
@@ -339,15 +339,15 @@ extension Connections {
   /// Takes the FIN of a direction into account when everything before it was delivered.
   mutating func finishIfDone(_ side: FlowSide) {
     let flow = side.flow
-    let half = side.half
-    guard half.pointee.flags.contains(.fin), !half.pointee.flags.contains(.finished), half.pointee.state == .open,
-      side.tail.pointee.finSequence.isAtOrBefore(half.pointee.next)
+    let state = side.state
+    guard state.pointee.flags.contains(.fin), !state.pointee.flags.contains(.finished), state.pointee.phase == .open,
+      side.tail.pointee.finSequence.isAtOrBefore(state.pointee.next)
     else { return }
-    half.pointee.next = side.tail.pointee.finSequence &+ 1
-    half.pointee.flags.insert(.finished)
-    if half.pointee.flags.contains(.carried) { carriers.endCarrier(side) }
+    state.pointee.next = side.tail.pointee.finSequence &+ 1
+    state.pointee.flags.insert(.finished)
+    if state.pointee.flags.contains(.carried) { carriers.endCarrier(side) }
     carriers.abandonRest(side)
-    let other = side.peer.half
+    let other = side.peer.state
     if !other.pointee.flags.contains(.finished) {
       flow.pointee.enter(.fin)
     } else if flow.pointee.phase != .closed {
@@ -369,29 +369,29 @@ extension Connections {
   /// Releases everything that both directions hold; holes are given up.
   mutating func flush(_ index: UInt32, _ flow: Ref<Flow>) {
     for side in flow.sides {
-      let half = side.half
+      let state = side.state
       openHeld(side)
-      while let start = half.pointee.queue?.pointee.firstStart {
+      while let start = state.pointee.queue?.pointee.firstStart {
         let acked =
-          half.pointee.flags.contains(.acknowledged)
-          && half.pointee.acknowledged.isAtOrAfter(start)
+          state.pointee.flags.contains(.acknowledged)
+          && state.pointee.acknowledged.isAtOrAfter(start)
         release(side, givingUpTo: start, acked ? .captureLoss : .unseen)
       }
       // Bytes that the peer acknowledged and nobody saw, at the very end.
-      if half.pointee.state == .open, half.pointee.flags.contains(.acknowledged), half.pointee.offset > 0 {
+      if state.pointee.phase == .open, state.pointee.flags.contains(.acknowledged), state.pointee.offset > 0 {
         let missing = Self.unseenTail(side)
         if missing > 0 { carriers.lose(side, reassembler.skip(side, missing, .captureLoss)) }
       }
-      if half.pointee.flags.contains(.carried) { carriers.endCarrier(side) }
+      if state.pointee.flags.contains(.carried) { carriers.endCarrier(side) }
       carriers.abandonRest(side)
     }
     // The last bytes of one direction may have told that both are carried.
-    for side in flow.sides where side.half.pointee.flags.contains(.carried) {
+    for side in flow.sides where side.state.pointee.flags.contains(.carried) {
       carriers.endCarrier(side)
       carriers.abandonRest(side)
     }
     if flow.pointee.profile == .unknown { flow.pointee.profile = .none }
-    for side in flow.sides { streams.closeGapRegion(side, at: side.half.pointee.offset) }
+    for side in flow.sides { streams.closeGapRegion(side, at: side.state.pointee.offset) }
     streams.flushGapRegions(flow)
     streams.trackRecords()
   }
@@ -399,11 +399,11 @@ extension Connections {
   /// How many acknowledged bytes stand behind the last one that came. A FIN has a number too: one that was seen is not
   /// counted, and a single number without one is taken for one that was not.
   private static func unseenTail(_ side: FlowSide) -> Int {
-    let half = side.half
-    let missing = half.pointee.acknowledged.distance(from: half.pointee.next)
+    let state = side.state
+    let missing = state.pointee.acknowledged.distance(from: state.pointee.next)
     guard missing > 0, missing < Int(Reassembler.farthest) else { return 0 }
-    if half.pointee.flags.contains(.fin) {
-      return min(missing, side.tail.pointee.finSequence.distance(from: half.pointee.next))
+    if state.pointee.flags.contains(.fin) {
+      return min(missing, side.tail.pointee.finSequence.distance(from: state.pointee.next))
     }
     return missing == 1 ? 0 : missing
   }

@@ -28,10 +28,10 @@ extension Connections {
     } else if beats?.sent == 0, beats?.absent == 0 {
       beats = nil
     }
-    var rare = RareFigures()
+    var rare = RareMetrics()
     if let figures { rare = tracker.rareFigures(of: figures) }
-    let journal = journals.existing(flow)?.pointee ?? FlowJournal()
-    let (client, server) = (flow.half(side), flow.half(1 - side))
+    let anomalyRecord = anomalyRecords.existing(flow)?.pointee ?? AnomalyRecord()
+    let (client, server) = (flow.state(side), flow.state(1 - side))
     var info = streams.connectionInfo(flow)
     var serverPlan = info.endpoint == .max ? nil : info.plan
     if isFinal, flow.pointee.closeReason == .refused || flow.pointee.closeReason == .timeout,
@@ -61,7 +61,7 @@ extension Connections {
         segments: [
           reassembler.figures(FlowSide(flow, side)), reassembler.figures(FlowSide(flow, 1 - side)),
         ],
-        gapCount: journal.gapCount, gapBytes: journal.gapBytes, conflicts: journal.conflicts,
+        gapCount: anomalyRecord.gapCount, gapBytes: anomalyRecord.gapBytes, conflicts: anomalyRecord.conflicts,
         synCount: flow.pointee.synCount,
         figures: figures, rare: rare,
         handshake: figures.flatMap { handshakeOutcome($0, flow) }, heartbeats: beats,
@@ -93,7 +93,7 @@ extension Connections {
 
   /// What became of the handshake of a connection; `nil` where none was seen to begin.
   private mutating func handshakeOutcome(
-    _ figures: ConnectionFigures, _ flow: Ref<Flow>
+    _ figures: ConnectionMetrics, _ flow: Ref<Flow>
   ) -> HandshakeOutcome? {
     let state = figures.handshake
     guard state.contains(.requested), flow.pointee.profile.isPlan else { return nil }

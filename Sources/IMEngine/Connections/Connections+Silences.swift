@@ -23,12 +23,12 @@ extension Connections {
     guard side.flow.pointee.figures != .max, side.flow.pointee.phase != .closed else { return }
     let figures = tracker.figures.pointer(side.flow.pointee.figures)
     let isReset = segment.pointee.flags.contains(.rst)
-    if side.half.pointee.flags.contains(.awaited) {
+    if side.state.pointee.flags.contains(.awaited) {
       if isReset {
         figures.pointee.silenceFacts.insert(.isRefused)
         return
       }
-      side.half.pointee.flags.remove(.awaited)
+      side.state.pointee.flags.remove(.awaited)
       figures.pointee.longestSilence = max(figures.pointee.longestSilence, figures.pointee.openSilence.time)
       figures.pointee.openSilence = SilenceLength()
     }
@@ -38,26 +38,26 @@ extension Connections {
     case .opening, .accepted, .closing, .closed: return
     }
     let new = SilenceLength(silence)
-    if side.peer.half.pointee.flags.contains(.awaited) {
+    if side.peer.state.pointee.flags.contains(.awaited) {
       // What the sender retransmits, or asks anew, while nothing comes back.
       let isAsked = figures.pointee.silenceFacts.contains(.asks) || Self.hasUnacknowledged(side)
       if isAsked || new.time < figures.pointee.openSilence.time { return }
     }
-    side.peer.half.pointee.flags.insert(.awaited)
+    side.peer.state.pointee.flags.insert(.awaited)
     figures.pointee.openSilence = new
     figures.pointee.openSilenceEnd = UInt32(
       clamping: segment.pointee.timestamp.time(since: side.flow.pointee.firstSeen).milliseconds)
     let hasPayload = segment.pointee.payloadCount > 0 || segment.pointee.cutCount > 0
-    let isKeepAlive = side.half.pointee.state == .open && segment.pointee.sequence == side.half.pointee.next &- 1
+    let isKeepAlive = side.state.pointee.phase == .open && segment.pointee.sequence == side.state.pointee.next &- 1
     let asks = hasPayload || isKeepAlive || segment.pointee.flags.contains(.fin)
     figures.pointee.silenceFacts = isReset ? .isReset : asks ? .asks : []
   }
 
   /// Whether bytes that a side sent were not acknowledged.
   private static func hasUnacknowledged(_ side: FlowSide) -> Bool {
-    let half = side.half
-    return half.pointee.state == .open && half.pointee.flags.contains(.acknowledged)
-      && half.pointee.next.isAfter(half.pointee.acknowledged)
+    let state = side.state
+    return state.pointee.phase == .open && state.pointee.flags.contains(.acknowledged)
+      && state.pointee.next.isAfter(state.pointee.acknowledged)
   }
 
   /// Whether the session of a connection goes on elsewhere.
@@ -68,14 +68,14 @@ extension Connections {
   }
 
   /// The silence that a connection did not survive; `nil` where there was none, or where that cannot be known.
-  mutating func fatalSilence(_ figures: ConnectionFigures, _ flow: Ref<Flow>) -> Nanoseconds? {
-    guard let silent = flow.sides.first(where: { $0.half.pointee.flags.contains(.awaited) }) else { return nil }
+  mutating func fatalSilence(_ figures: ConnectionMetrics, _ flow: Ref<Flow>) -> Nanoseconds? {
+    guard let silent = flow.sides.first(where: { $0.state.pointee.flags.contains(.awaited) }) else { return nil }
     let (asking, facts, length) = (silent.peer, figures.silenceFacts, figures.openSilence.time)
     // What it has survived before did not kill it now. A side of which nothing was captured may have answered, and so may one
     // whose bytes were acknowledged without being captured.
-    guard length > figures.longestSilence, silent.half.pointee.packets > 0 else { return nil }
-    if silent.half.pointee.state == .open, silent.half.pointee.flags.contains(.acknowledged),
-      silent.half.pointee.acknowledged.isAfter(silent.half.pointee.next)
+    guard length > figures.longestSilence, silent.state.pointee.packets > 0 else { return nil }
+    if silent.state.pointee.phase == .open, silent.state.pointee.flags.contains(.acknowledged),
+      silent.state.pointee.acknowledged.isAfter(silent.state.pointee.next)
     {
       return nil
     }
@@ -92,7 +92,7 @@ extension Connections {
       return isKnown ? length : nil
     case .open, .reused, .timeout:
       // An application closed, and its FIN is not answered; or the client is on another connection by now.
-      let isGivenUp = asking.half.pointee.flags.contains(.fin) || hasMovedOn(flow)
+      let isGivenUp = asking.state.pointee.flags.contains(.fin) || hasMovedOn(flow)
       return asks && wait >= (isGivenUp ? Self.leastWait : Self.longestWait) ? length : nil
     case .fin, .refused, .evicted: return nil
     }

@@ -37,14 +37,14 @@ extension Connections {
     if let hole = reassembler.holes.upcoming(2) { reassembler.flows.pointer(hole.flow).prefetch() }
     if let hole = reassembler.holes.upcoming(1) {
       let flow = reassembler.flows.pointer(hole.flow)
-      if let queue = flow.half(hole.side).pointee.queue { queue.prefetch() }
-      if let rest = flow.half(hole.side).pointee.rest { rest.prefetch() }
-      if let journal = journals.existing(flow) { journal.prefetch() }
+      if let queue = flow.state(hole.side).pointee.queue { queue.prefetch() }
+      if let partial = flow.state(hole.side).pointee.partial { partial.prefetch() }
+      if let anomalyRecord = anomalyRecords.existing(flow) { anomalyRecord.prefetch() }
       if flow.pointee.figures != .max { tracker.figures.pointer(flow.pointee.figures).prefetch() }
     }
     if let hole = reassembler.holes.upcoming(0) {
       let flow = reassembler.flows.pointer(hole.flow)
-      flow.half(hole.side).pointee.queue?.pointee.prefetchFirst()
+      flow.state(hole.side).pointee.queue?.pointee.prefetchFirst()
       tracker.prefetchLosses(of: flow)
     }
   }
@@ -111,11 +111,11 @@ extension Connections {
     let flow = reassembler.flows.pointer(hole.flow)
     guard flow.pointee.serial == hole.serial else { return }
     let side = FlowSide(flow, hole.flow, Int(hole.side))
-    if side.half.pointee.state == .held {
+    if side.state.pointee.phase == .held {
       openHeld(side)
     } else {
-      side.half.pointee.flags.remove(.holeScheduled)
-      if side.tail.pointee.holeMark.isAfter(side.half.pointee.next) {
+      side.state.pointee.flags.remove(.holeScheduled)
+      if side.tail.pointee.holeMark.isAfter(side.state.pointee.next) {
         release(side, givingUpTo: side.tail.pointee.holeMark, reason)
       }
       reassembler.scheduleHole(side, hole.deadline)
@@ -184,13 +184,13 @@ extension Connections {
       }
     }
     if flow.pointee.figures != .max { tracker.release(flow.pointee.figures) }
-    journals.release(flow)
+    anomalyRecords.release(flow)
     if flow.pointee.carrier != .max { carriers.dropReaders(flow) }
     if flow.pointee.carrier != .max { tracker.carriers.release(flow.pointee.carrier) }
     if reassembler.flows.find(flow.pointee.key) == index { reassembler.flows.unlink(index) }
     for side in flow.sides {
-      reassembler.segments.take(back: &side.half.pointee.queue)
-      streams.rests.take(back: &side.half.pointee.rest)
+      reassembler.segments.take(back: &side.state.pointee.queue)
+      streams.partials.take(back: &side.state.pointee.partial)
     }
     flow.pointee.serial = 0
     reassembler.flows.release(index)
@@ -233,7 +233,7 @@ extension Connections {
     }
   }
 
-  private mutating func figures(at index: UInt32) -> Ref<ConnectionFigures>? {
+  private mutating func figures(at index: UInt32) -> Ref<ConnectionMetrics>? {
     let flow = reassembler.flows.pointer(index)
     guard flow.pointee.serial != 0, flow.pointee.figures != .max else { return nil }
     return tracker.figures.pointer(flow.pointee.figures)
@@ -243,8 +243,8 @@ extension Connections {
 extension Timestamp {
   /// The last moment, not after this one, that is a multiple of `length` from the epoch.
   fileprivate func tick(of length: Nanoseconds) -> Timestamp {
-    let rest = nanoseconds % length.count
-    let (start, isBelowAll) = nanoseconds.subtractingReportingOverflow(rest < 0 ? rest + length.count : rest)
+    let partial = nanoseconds % length.count
+    let (start, isBelowAll) = nanoseconds.subtractingReportingOverflow(partial < 0 ? partial + length.count : partial)
     return isBelowAll ? self : Timestamp(nanoseconds: start)
   }
 }

@@ -17,12 +17,12 @@ extension Connections {
       second.pointee.phase == .accepted, first.pointee.phase != .closed
     else { return }
     let server = (1 - Int(first.pointee.client), 1 - Int(second.pointee.client))
-    guard first.half(server.0).pointee.flags.contains(.syn), second.half(server.1).pointee.flags.contains(.syn),
+    guard first.state(server.0).pointee.flags.contains(.syn), second.state(server.1).pointee.flags.contains(.syn),
       first.tail(server.0).pointee.initial == second.tail(server.1).pointee.initial
     else { return }
     for side in 0...1 {
-      second.half(side).pointee.flags.insert(.twin)
-      reassembler.counters.copies += UInt64(second.half(side).pointee.packets)
+      second.state(side).pointee.flags.insert(.twin)
+      reassembler.counters.copies += UInt64(second.state(side).pointee.packets)
     }
     ledger.pointee.connections -= 1
     ledger.pointee.connectionAttempts -= 1
@@ -42,13 +42,13 @@ extension Connections {
     reassembler.counters.copies += 1
     reassembler.counters.payloadBytes += UInt64(segment.pointee.payloadCount)
     reassembler.counters.repeatedBytes += UInt64(segment.pointee.payloadCount)
-    if flags.contains(.fin) { side.half.pointee.flags.insert(.fin) }
+    if flags.contains(.fin) { side.state.pointee.flags.insert(.fin) }
     let isOver =
       flags.contains(.rst)
-      || side.half.pointee.flags.contains(.fin) && side.peer.half.pointee.flags.contains(.fin)
+      || side.state.pointee.flags.contains(.fin) && side.peer.state.pointee.flags.contains(.fin)
     // Its place is given back like that of any connection; until then it takes what comes after the end.
-    if isOver, !side.half.pointee.flags.contains(.finished) {
-      for side in side.both { side.half.pointee.flags.insert(.finished) }
+    if isOver, !side.state.pointee.flags.contains(.finished) {
+      for side in side.both { side.state.pointee.flags.insert(.finished) }
       ending.add(
         flow: side.index, serial: side.flow.pointee.serial,
         due: segment.pointee.timestamp.advanced(by: Self.endingDelay))
@@ -60,13 +60,13 @@ extension Connections {
 
 extension Ref<Flow> {
   /// Whether the connection is another one translated.
-  var isTwin: Bool { half(0).pointee.flags.contains(.twin) }
+  var isTwin: Bool { state(0).pointee.flags.contains(.twin) }
 
   /// Whether its SYN seems to be that of another connection, translated; the answer tells.
   var mayBeTwin: Bool {
-    get { half(1).pointee.flags.contains(.twin) && !isTwin }
+    get { state(1).pointee.flags.contains(.twin) && !isTwin }
     nonmutating set {
-      if newValue { half(1).pointee.flags.insert(.twin) } else { half(1).pointee.flags.remove(.twin) }
+      if newValue { state(1).pointee.flags.insert(.twin) } else { state(1).pointee.flags.remove(.twin) }
     }
   }
 }

@@ -25,8 +25,8 @@ struct Connections: ~Copyable {
   var hand: UInt32 = 0
   /// Where connections that were evicted go on.
   var resumes = ResumeTable()
-  let journals: FlowJournals
-  let holders: HolderQueue
+  let anomalyRecords: AnomalyRecords
+  let bufferingFlows: BufferingQueue
   let ledger: UnsafeMutablePointer<Ledger>
   let clock: PacketClock
   let budget: MemoryBudget
@@ -41,7 +41,7 @@ struct Connections: ~Copyable {
     self.reassembler = reassembler
     self.carriers = carriers
     self.segment = segment
-    (journals, holders) = (shared.journals, shared.holders)
+    (anomalyRecords, bufferingFlows) = (shared.anomalyRecords, shared.bufferingFlows)
     (ledger, clock, budget) = (shared.ledger, shared.clock, shared.budget)
     needs = options.needs
     self.sink = sink
@@ -71,22 +71,22 @@ struct Connections: ~Copyable {
   mutating func accept(_ bytes: borrowing Bytes, _ index: UInt32, _ flow: Ref<Flow>) {
     ledger.pointee.segments &+= 1
     let side = FlowSide(flow, index, segment.pointee.side)
-    let half = side.half
+    let state = side.state
     if segment.pointee.checksum == .good {
-      half.pointee.flags.insert(.goodChecksum)
-    } else if !acceptsChecksum(half) {
+      state.pointee.flags.insert(.goodChecksum)
+    } else if !acceptsChecksum(state) {
       return
     }
     // Times 292 years apart wrap to a negative silence, which is none.
     let silence = Nanoseconds(segment.pointee.timestamp.nanoseconds &- flow.pointee.lastSeen.nanoseconds)
-    if silence > Self.leastSilence || half.pointee.flags.contains(.awaited) {
+    if silence > Self.leastSilence || state.pointee.flags.contains(.awaited) {
       reassembler.silence = (segment.pointee.number, silence)
       noteSilence(silence, side)
     }
     flow.pointee.lastSeen = segment.pointee.timestamp
     if flow.pointee.phase == .accepted || flow.pointee.phase == .opening, !establish(side) { return }
-    half.pointee.packets &+= 1
-    half.pointee.wireBytes &+= UInt64(segment.pointee.wireCount)
+    state.pointee.packets &+= 1
+    state.pointee.wireBytes &+= UInt64(segment.pointee.wireCount)
     if !segment.pointee.flags.isDisjoint(with: .control) {
       control(side, bytes)
     } else {
@@ -97,18 +97,18 @@ struct Connections: ~Copyable {
   /// The acknowledgment and the payload of the segment in hand, which `side` sent.
   @inline(__always)
   mutating func data(_ side: FlowSide, _ bytes: borrowing Bytes) {
-    let half = side.half
+    let state = side.state
     let isNews = segment.pointee.flags.contains(.ack) && reassembler.acknowledge(side, segment)
-    if isNews, segment.pointee.acknowledgment.isAfter(side.peer.half.pointee.next) {
+    if isNews, segment.pointee.acknowledgment.isAfter(side.peer.state.pointee.next) {
       tracker.noteAhead(side.peer, segment.pointee.timestamp)
     }
-    let lastWindow = half.pointee.window
-    half.pointee.window = segment.pointee.window
+    let lastWindow = state.pointee.window
+    state.pointee.window = segment.pointee.window
     if segment.pointee.window == 0 { reassembler.countZeroWindow(side, segment) }
     if segment.pointee.payloadCount == 0, segment.pointee.cutCount == 0 {
-      if half.pointee.state == .fresh {
-        half.pointee.next = segment.pointee.sequence
-        half.pointee.flags.insert(.hinted)
+      if state.pointee.phase == .fresh {
+        state.pointee.next = segment.pointee.sequence
+        state.pointee.flags.insert(.hinted)
       }
       reassembler.admitAck(side, segment, isNews: isNews, lastWindow, bytes)
       return
@@ -124,20 +124,20 @@ struct Connections: ~Copyable {
           number: segment.pointee.number, acknowledged: segment.pointee.acknowledgment))
     }
     if delivery.cut > 0 { carriers.lose(side, reassembler.skip(side, delivery.cut, .snaplen)) }
-    if half.pointee.queue != nil { drain(side) }
+    if state.pointee.queue != nil { drain(side) }
   }
 
   /// Hands on everything of a direction that has become contiguous.
   @inline(never)
   mutating func drain(_ side: FlowSide) {
     if budget.isOverHeld { clock.wakeNow() }
-    let half = side.half
-    guard half.pointee.state == .open else {
-      if let queue = half.pointee.queue, reassembler.isOverLimit(queue) { openHeld(side) }
+    let state = side.state
+    guard state.pointee.phase == .open else {
+      if let queue = state.pointee.queue, reassembler.isOverLimit(queue) { openHeld(side) }
       return
     }
     release(side, givingUpTo: nil, .captureLoss)
-    while let queue = half.pointee.queue, reassembler.isOverLimit(queue), let start = queue.pointee.firstStart {
+    while let queue = state.pointee.queue, reassembler.isOverLimit(queue), let start = queue.pointee.firstStart {
       reassembler.counters.overLimit += 1
       release(side, givingUpTo: start, .unseen)
     }
@@ -172,23 +172,23 @@ struct Connections: ~Copyable {
 
   /// Begins a direction whose first data came without a SYN, at the lowest byte that came.
   mutating func openHeld(_ side: FlowSide) {
-    let half = side.half
-    guard half.pointee.state == .held, let start = half.pointee.queue?.pointee.firstStart else { return }
-    reassembler.open(half, at: start)
+    let state = side.state
+    guard state.pointee.phase == .held, let start = state.pointee.queue?.pointee.firstStart else { return }
+    reassembler.open(state, at: start)
     release(side, givingUpTo: nil, .captureLoss)
     reassembler.scheduleHole(side, clock.lastPacketAt)
   }
 
   /// A segment whose checksum is not right: offloaded and cut ones count; a wrong one only where no right one was seen.
   @inline(never)
-  private mutating func acceptsChecksum(_ half: Ref<Half>) -> Bool {
+  private mutating func acceptsChecksum(_ state: Ref<DirectionState>) -> Bool {
     switch segment.pointee.checksum {
     case .good, .unknown: return true
     case .offloaded:
       ledger.pointee.offloaded += 1
       return true
     case .bad:
-      if half.pointee.flags.contains(.goodChecksum) {
+      if state.pointee.flags.contains(.goodChecksum) {
         ledger.pointee.segments &-= 1
         ledger.pointee.skipped[Int(SkipReason.tcpChecksum.rawValue)] += 1
         ledger.pointee.rejectedBytes += UInt64(segment.pointee.payloadCount)
@@ -211,7 +211,7 @@ struct Connections: ~Copyable {
       return index
     }
     // What it acknowledges from here on was sent while somebody looked.
-    flow.halves[1 - segment.pointee.side].next = segment.pointee.acknowledgment
+    flow.directionStates[1 - segment.pointee.side].next = segment.pointee.acknowledgment
     return insert(flow)
   }
 
@@ -257,10 +257,10 @@ struct Connections: ~Copyable {
         Issue(
           .outOfWindow(sequence: segment.pointee.sequence, expected: expected), timestamp: segment.pointee.timestamp,
           direction: side.direction,
-          streamOffset: side.half.pointee.offset,
+          streamOffset: side.state.pointee.offset,
           byteCount: UInt64(segment.pointee.payloadCount + segment.pointee.cutCount)), side.flow)
     }
-    if side.half.pointee.flags.contains(.carried) {
+    if side.state.pointee.flags.contains(.carried) {
       reassembler.countLate(side, segment, carriers.fillLate(side, segment, bytes))
     } else if !streams.gapRegions.isEmpty {
       reassembler.countLate(side, segment, streams.fillGapRegions(segment, side, bytes))

@@ -78,11 +78,11 @@ extension Connections {
     for i in 0..<lookahead.troubledCount {
       let flow = lookahead.troubled[i]
       for side in 0...1 {
-        guard let queue = flow.half(side).pointee.queue else { continue }
+        guard let queue = flow.state(side).pointee.queue else { continue }
         queue.prefetch(at: 0)
         queue.prefetch(at: 64)
       }
-      journals.existing(flow)?.prefetch()
+      anomalyRecords.existing(flow)?.prefetch()
       tracker.prefetchLosses(of: flow)
     }
     lookahead.troubledCount = 0

@@ -39,7 +39,7 @@ struct Reassembler: ~Copyable {
   /// section 2.3). Beyond that it belongs to another connection.
   static var farthest: UInt32 { 1 << 30 }
   /// What was out of the ordinary.
-  let journals: FlowJournals
+  let anomalyRecords: AnomalyRecords
   /// What the last segment was counted as that came again or late.
   var verdict = SegmentVerdict()
   let options: ReassemblyOptions
@@ -48,7 +48,7 @@ struct Reassembler: ~Copyable {
   /// Where queues and the memory of their segments come from.
   let segments: SegmentStore
   /// Flows that hold bytes, in the order in which they began to; those that hold nothing any more are passed over.
-  let holders: HolderQueue
+  let bufferingFlows: BufferingQueue
   var counters = ReassemblyCounters()
   /// Bytes held beyond holes, in all directions.
   var heldBytes = 0
@@ -65,7 +65,9 @@ struct Reassembler: ~Copyable {
     options: ReassemblyOptions, shared: SharedState, seed: UInt64
   ) {
     self.options = options
-    (budget, clock, journals, holders) = (shared.budget, shared.clock, shared.journals, shared.holders)
+    (budget, clock, anomalyRecords, bufferingFlows) = (
+      shared.budget, shared.clock, shared.anomalyRecords, shared.bufferingFlows
+    )
     segments = SegmentStore(budget: budget)
     recent = RecentSegments(memory: budget.limit)
     flows = FlowTable(seed: seed)
@@ -76,9 +78,9 @@ struct Reassembler: ~Copyable {
   deinit {
     for index in 0..<UInt32(truncatingIfNeeded: flows.pool.count) {
       for side in 0...1 {
-        let half = flows.pointer(index).half(side)
-        segments.take(back: &half.pointee.queue)
-        if let rest = half.pointee.rest { rest.free() }
+        let state = flows.pointer(index).state(side)
+        segments.take(back: &state.pointee.queue)
+        if let partial = state.pointee.partial { partial.free() }
       }
     }
   }
@@ -88,16 +90,16 @@ struct Reassembler: ~Copyable {
   mutating func admit(
     _ side: FlowSide, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes
   ) -> Delivery {
-    let half = side.half
+    let state = side.state
     let count = segment.pointee.payloadCount
-    if half.pointee.state == .open, segment.pointee.sequence == half.pointee.next, half.pointee.queue == nil {
+    if state.pointee.phase == .open, segment.pointee.sequence == state.pointee.next, state.pointee.queue == nil {
       recent.remember(
         side.flow.pointee.serial, segment, segment.pointee.sequence, count, sum: segment.pointee.payloadSum ?? 0)
-      half.pointee.next &+= UInt32(truncatingIfNeeded: count)
-      half.pointee.offset &+= UInt64(truncatingIfNeeded: count)
-      if half.pointee.timedEnd == 0, Self.hasWindow(side.peer.half) {
-        half.pointee.timedEnd = half.pointee.next
-        half.pointee.timedAt = AckRoundTrips.tick(segment.pointee.timestamp)
+      state.pointee.next &+= UInt32(truncatingIfNeeded: count)
+      state.pointee.offset &+= UInt64(truncatingIfNeeded: count)
+      if state.pointee.timedEnd == 0, Self.hasWindow(side.peer.state) {
+        state.pointee.timedEnd = state.pointee.next
+        state.pointee.timedAt = AckRoundTrips.tick(segment.pointee.timestamp)
       }
       return Delivery(offset: segment.pointee.payload, count: count, cut: segment.pointee.cutCount)
     }
@@ -107,8 +109,8 @@ struct Reassembler: ~Copyable {
   /// Whether a side takes more bytes, as far as its packets tell. What is sent into a closed window is a probe: its answer comes
   /// when the window opens, however long that takes.
   @inline(__always)
-  private static func hasWindow(_ half: Ref<Half>) -> Bool {
-    half.pointee.window != 0 || half.pointee.packets == 0
+  private static func hasWindow(_ state: Ref<DirectionState>) -> Bool {
+    state.pointee.window != 0 || state.pointee.packets == 0
   }
 
   @inline(never)
@@ -116,7 +118,7 @@ struct Reassembler: ~Copyable {
     _ side: FlowSide, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes
   ) -> Delivery {
     let flow = side.flow
-    let half = side.half
+    let state = side.state
     let count = segment.pointee.payloadCount
     let memory = recent.recall(flow.pointee.serial, segment, .payload(segment.pointee.sequence, count))
     if let memory, isCopy(side, segment, memory) {
@@ -126,27 +128,27 @@ struct Reassembler: ~Copyable {
     recent.remember(
       flow.pointee.serial, segment, segment.pointee.sequence, count,
       sum: memory.flatMap { $0.hasSameLength ? $0.sum : nil } ?? segment.pointee.payloadSum ?? 0)
-    if half.pointee.state == .fresh {
+    if state.pointee.phase == .fresh {
       // A bare ACK tells where the next data begins; a keep-alive probe tells one less.
       let sequence = segment.pointee.sequence
-      let hint = half.pointee.next
-      let known = half.pointee.flags.contains(.acknowledged) && half.pointee.acknowledged == sequence
-      let hinted = half.pointee.flags.contains(.hinted) && (sequence == hint || sequence == hint &+ 1)
+      let hint = state.pointee.next
+      let known = state.pointee.flags.contains(.acknowledged) && state.pointee.acknowledged == sequence
+      let hinted = state.pointee.flags.contains(.hinted) && (sequence == hint || sequence == hint &+ 1)
       // Of a segment that the snaplen cut to its header, nothing can be held.
       if known || hinted || count == 0 {
-        open(half, at: sequence)
+        open(state, at: sequence)
         return admit(side, segment, bytes)
       }
-      half.pointee.state = .held
+      state.pointee.phase = .held
       clock.wake(
         forHoleAt: holes.schedule(
           flow: side.index, serial: flow.pointee.serial, side: side.number, at: segment.pointee.timestamp))
       hold(side, segment, bytes, from: 0, base: segment.pointee.sequence &- Self.farthest, memory)
       return Delivery()
     }
-    if half.pointee.state == .held {
+    if state.pointee.phase == .held {
       let sequence = segment.pointee.sequence
-      let base = (half.pointee.queue?.pointee.firstStart ?? sequence) &- Self.farthest
+      let base = (state.pointee.queue?.pointee.firstStart ?? sequence) &- Self.farthest
       guard abs(segment.pointee.sequence.distance(from: base &+ Self.farthest)) < Int(Self.farthest / 2) else {
         ignore(count, expected: base &+ Self.farthest)
         return Delivery()
@@ -154,13 +156,13 @@ struct Reassembler: ~Copyable {
       hold(side, segment, bytes, from: 0, base: base, memory)
       return Delivery()
     }
-    let distance = segment.pointee.sequence.distance(from: half.pointee.next)
+    let distance = segment.pointee.sequence.distance(from: state.pointee.next)
     guard abs(distance) <= Int(Self.farthest) else {
-      ignore(count, expected: half.pointee.next)
+      ignore(count, expected: state.pointee.next)
       return Delivery()
     }
     if distance < 0 { return admitRepeated(side, segment, behind: -distance, bytes, memory) }
-    hold(side, segment, bytes, from: 0, base: half.pointee.next, memory)
+    hold(side, segment, bytes, from: 0, base: state.pointee.next, memory)
     scheduleHole(side, segment.pointee.timestamp)
     return Delivery()
   }
@@ -171,30 +173,30 @@ struct Reassembler: ~Copyable {
     _ bytes: borrowing Bytes, _ memory: RecentSegments.Memory?
   ) -> Delivery {
     let flow = side.flow
-    let half = side.half
+    let state = side.state
     let count = segment.pointee.payloadCount
     let old = min(behind, count)
     counters.repeatedBytes += UInt64(old)
-    if journals.hasGaps(flow) { hasNews = true }
+    if anomalyRecords.hasGaps(flow) { hasNews = true }
     if behind == 1, count <= 1 {
       countKeepAlive(side, segment)
     } else if behind > 1 || count + segment.pointee.cutCount == 1 {
       // New data from just below the next number on stands behind a probe of a closed window.
       judge(side, segment, fillsHole: false, memory)
       if let memory, memory.hasSameLength, let sum = segment.pointee.payloadSum, memory.sum != 0, memory.sum != sum {
-        let from = Int64(half.pointee.offset) - Int64(behind)
+        let from = Int64(state.pointee.offset) - Int64(behind)
         noteConflict(
           flow, OverlapConflict(offset: UInt64(max(0, from)), kept: UInt64(memory.sum), other: UInt64(sum)))
       }
     }
     guard count > behind else { return Delivery() }
-    if half.pointee.queue != nil {
+    if state.pointee.queue != nil {
       // The part that is new may overlap what waits behind the hole, which came first.
-      hold(side, segment, bytes, from: behind, base: half.pointee.next, memory)
+      hold(side, segment, bytes, from: behind, base: state.pointee.next, memory)
       return Delivery()
     }
-    half.pointee.next &+= UInt32(count - behind)
-    half.pointee.offset += UInt64(count - behind)
+    state.pointee.next &+= UInt32(count - behind)
+    state.pointee.offset += UInt64(count - behind)
     return Delivery(offset: segment.pointee.payload + behind, count: count - behind, cut: segment.pointee.cutCount)
   }
 
@@ -208,8 +210,8 @@ struct Reassembler: ~Copyable {
 
   private mutating func noteConflict(_ flow: Ref<Flow>, _ found: OverlapConflict) {
     counters.conflicts += 1
-    let journal = journals.journal(flow)
-    journal.pointee.conflicts &+= journal.pointee.conflicts == .max ? 0 : 1
+    let anomalyRecord = anomalyRecords.anomalyRecord(flow)
+    anomalyRecord.pointee.conflicts &+= anomalyRecord.pointee.conflicts == .max ? 0 : 1
     conflict = found
     hasNews = true
   }
@@ -229,14 +231,14 @@ struct Reassembler: ~Copyable {
     from skip: Int, base: UInt32, _ memory: RecentSegments.Memory?
   ) {
     let flow = side.flow
-    let half = side.half
+    let state = side.state
     let queue: Ref<SegmentQueue>
-    if let existing = half.pointee.queue {
+    if let existing = state.pointee.queue {
       queue = existing
     } else {
       queue = segments.makeQueue()
-      half.pointee.queue = queue
-      holders.add(side, flows.places)
+      state.pointee.queue = queue
+      bufferingFlows.add(side, flows.places)
     }
     let start = segment.pointee.sequence &+ UInt32(skip)
     let isBelow = queue.pointee.lastEnd.map { $0.isAfter(start) } ?? false
@@ -256,8 +258,8 @@ struct Reassembler: ~Copyable {
       queue.pointee.highestAt = segment.pointee.timestamp
     }
     if let (kept, other) = result.conflict {
-      let distance = Int64(segment.pointee.sequence.distance(from: half.pointee.next))
-      let from = Int64(half.pointee.offset) + distance
+      let distance = Int64(segment.pointee.sequence.distance(from: state.pointee.next))
+      let from = Int64(state.pointee.offset) + distance
       noteConflict(flow, OverlapConflict(offset: UInt64(max(0, from)), kept: kept, other: other))
     }
   }
@@ -268,7 +270,7 @@ struct Reassembler: ~Copyable {
   mutating func acknowledge(
     _ side: FlowSide, _ segment: UnsafePointer<Segment>
   ) -> Bool {
-    let peer = side.peer.half
+    let peer = side.peer.state
     let known = peer.pointee.acknowledged
     let isAhead = segment.pointee.acknowledgment.isAfter(known)
     // Every other packet moves it: written always, so that there is no branch to guess.
@@ -294,25 +296,25 @@ struct Reassembler: ~Copyable {
     _ side: FlowSide, _ now: Timestamp
   ) {
     let flow = side.flow
-    let half = side.half
-    guard half.pointee.state == .open, let queue = half.pointee.queue, !queue.pointee.isEmpty,
-      !half.pointee.flags.contains(.holeScheduled)
+    let state = side.state
+    guard state.pointee.phase == .open, let queue = state.pointee.queue, !queue.pointee.isEmpty,
+      !state.pointee.flags.contains(.holeScheduled)
     else { return }
-    let next = half.pointee.next
-    if half.pointee.flags.contains(.acknowledged) {
-      let acked = half.pointee.acknowledged.distance(from: next)
+    let next = state.pointee.next
+    if state.pointee.flags.contains(.acknowledged) {
+      let acked = state.pointee.acknowledged.distance(from: next)
       guard acked > 0, acked < Int(Self.farthest) else { return }
-      side.tail.pointee.holeMark = half.pointee.acknowledged
+      side.tail.pointee.holeMark = state.pointee.acknowledged
       clock.wake(
         forHoleAt: holes.schedule(flow: side.index, serial: flow.pointee.serial, side: side.number, at: now))
-    } else if side.peer.half.pointee.packets == 0 {
+    } else if side.peer.state.pointee.packets == 0 {
       side.tail.pointee.holeMark = next &+ Self.farthest
       clock.wake(
         forHoleAt: patientHoles.schedule(flow: side.index, serial: flow.pointee.serial, side: side.number, at: now))
     } else {
       return
     }
-    half.pointee.flags.insert(.holeScheduled)
+    state.pointee.flags.insert(.holeScheduled)
   }
 
   /// Whether a direction holds more in its queue than it may; its first hole is given up then.
@@ -323,9 +325,9 @@ struct Reassembler: ~Copyable {
   }
 
   /// Begins a direction at `sequence`.
-  func open(_ half: Ref<Half>, at sequence: UInt32) {
-    half.pointee.next = sequence
-    half.pointee.state = .open
+  func open(_ state: Ref<DirectionState>, at sequence: UInt32) {
+    state.pointee.next = sequence
+    state.pointee.phase = .open
   }
 
   /// The next thing that a direction's queue can give: data at `next`, or the hole before data up to `mark`.
@@ -334,11 +336,11 @@ struct Reassembler: ~Copyable {
   mutating func nextPiece(
     _ side: FlowSide, givingUpTo mark: UInt32?, reason: GapReason
   ) -> ReleasedPiece? {
-    let half = side.half
-    while let queue = half.pointee.queue {
-      if let entry = queue.pointee.pop(at: half.pointee.next) {
+    let state = side.state
+    while let queue = state.pointee.queue {
+      if let entry = queue.pointee.pop(at: state.pointee.next) {
         heldBytes -= Int(entry.count)
-        let skip = Int(half.pointee.next &- entry.start)
+        let skip = Int(state.pointee.next &- entry.start)
         if skip >= Int(entry.count) {
           counters.repeatedBytes += UInt64(entry.count)
           segments.take(back: entry)
@@ -348,18 +350,18 @@ struct Reassembler: ~Copyable {
         var dated = entry
         dated.timestamp = max(queue.pointee.contiguousSince, entry.timestamp)
         queue.pointee.contiguousSince = dated.timestamp
-        half.pointee.next &+= entry.count &- UInt32(skip)
-        half.pointee.offset += UInt64(Int(entry.count) - skip)
+        state.pointee.next &+= entry.count &- UInt32(skip)
+        state.pointee.offset += UInt64(Int(entry.count) - skip)
         return .data(dated, skip: skip)
       }
       guard let start = queue.pointee.firstStart else {
-        segments.take(back: &half.pointee.queue)
+        segments.take(back: &state.pointee.queue)
         return nil
       }
-      guard let mark, mark.isAfter(half.pointee.next) else { return nil }
+      guard let mark, mark.isAfter(state.pointee.next) else { return nil }
       let target = mark.isBefore(start) ? mark : start
       queue.pointee.contiguousSince = .distantPast
-      var gap = skip(side, Int(target &- half.pointee.next), reason)
+      var gap = skip(side, Int(target &- state.pointee.next), reason)
       gap.seenAt = queue.pointee.firstTimestamp ?? .distantFuture
       return .gap(gap)
     }
@@ -369,15 +371,15 @@ struct Reassembler: ~Copyable {
   /// Moves a direction over `count` bytes that will not come.
   mutating func skip(_ side: FlowSide, _ count: Int, _ reason: GapReason) -> Gap {
     if reason == .captureLoss { countMissed(side, count) }
-    let half = side.half
-    half.pointee.next &+= UInt32(truncatingIfNeeded: count)
-    half.pointee.offset &+= UInt64(count)
-    half.pointee.flags.remove(.fromStart)
+    let state = side.state
+    state.pointee.next &+= UInt32(truncatingIfNeeded: count)
+    state.pointee.offset &+= UInt64(count)
+    state.pointee.flags.remove(.fromStart)
     counters.gapBytes[Int(reason.rawValue)] += UInt64(count)
     counters.gaps[Int(reason.rawValue)] += 1
-    let journal = journals.journal(side.flow)
-    journal.pointee.gapCount &+= 1
-    journal.pointee.gapBytes &+= UInt64(count)
+    let anomalyRecord = anomalyRecords.anomalyRecord(side.flow)
+    anomalyRecord.pointee.gapCount &+= 1
+    anomalyRecord.pointee.gapBytes &+= UInt64(count)
     return Gap(byteCount: count, reason: reason)
   }
 }

@@ -10,7 +10,7 @@ package struct ReassemblyCounters: Sendable {
   package var gapBytes: InlineArray<3, UInt64> = [0, 0, 0]
   /// How often bytes were missing, by `GapReason`.
   package var gaps: InlineArray<3, UInt64> = [0, 0, 0]
-  /// Segments sent again, as `SegmentFigures.retransmissions` has it.
+  /// Segments sent again, as `SegmentMetrics.retransmissions` has it.
   package var retransmissions: UInt64 = 0
   /// Segments that were overtaken by later ones.
   package var outOfOrder: UInt64 = 0

@@ -22,7 +22,7 @@ struct CarrierRecord {
   /// The gap regions of side 0 and side 1, for late segments; `nil` where there are none.
   var late: InlineArray<2, Ref<GapReplays>?> = [nil, nil]
   /// What was counted of WebSocket frames.
-  var webSocket = WebSocketFigures()
+  var webSocket = WebSocketMetrics()
   /// The plan that the subprotocol names; 255 for none.
   var hint: UInt8 = 255
   /// The direction that pinged first, by its number; 255 before that.
@@ -40,7 +40,7 @@ package final class CarrierReport: Sendable {
   /// Whether the client's own connection to the load balancer was TLS, as a PROXY header says.
   package let usesTLS: Bool
   /// What its WebSocket frames were; `nil` where it has none.
-  package let webSocket: WebSocketFigures?
+  package let webSocket: WebSocketMetrics?
   /// What its TLS handshake told, as far as it was read; `nil` without TLS or without a key log.
   package let tls: TLSFacts?
   /// Whether data of its TLS records were decrypted.

@@ -1,7 +1,7 @@
 import IMWire
 
 /// What is known of one direction of a connection.
-enum HalfState: UInt8 {
+enum DirectionPhase: UInt8 {
   /// No sequence number is known.
   case fresh
   /// Data came without a SYN before it; it is held for a moment in case earlier data follows it.
@@ -11,46 +11,46 @@ enum HalfState: UInt8 {
 }
 
 /// Facts of one direction that are true or not.
-struct HalfFlags: OptionSet {
+struct DirectionFlags: OptionSet {
   let rawValue: UInt16
   /// A SYN of this side was seen; `next` began one behind it.
-  static let syn = HalfFlags(rawValue: 1)
+  static let syn = DirectionFlags(rawValue: 1)
   /// A FIN of this side was seen; it stands at `finSequence`.
-  static let fin = HalfFlags(rawValue: 2)
+  static let fin = DirectionFlags(rawValue: 2)
   /// Everything up to the FIN was delivered.
-  static let finished = HalfFlags(rawValue: 4)
+  static let finished = DirectionFlags(rawValue: 4)
   /// `acknowledged` holds a number.
-  static let acknowledged = HalfFlags(rawValue: 8)
+  static let acknowledged = DirectionFlags(rawValue: 8)
   /// A hole waits in the queue of holes; it may be given up to `holeMark`.
-  static let holeScheduled = HalfFlags(rawValue: 16)
+  static let holeScheduled = DirectionFlags(rawValue: 16)
   /// A packet of this side had a right TCP checksum, so wrong ones are damage.
-  static let goodChecksum = HalfFlags(rawValue: 32)
+  static let goodChecksum = DirectionFlags(rawValue: 32)
   /// The decoder has lost its place in this direction.
-  static let lost = HalfFlags(rawValue: 64)
+  static let lost = DirectionFlags(rawValue: 64)
   /// A SYN+ACK of this side was seen.
-  static let synAck = HalfFlags(rawValue: 128)
+  static let synAck = DirectionFlags(rawValue: 128)
   /// The stream began with its first byte (a SYN was seen) and nothing has been lost yet.
-  static let fromStart = HalfFlags(rawValue: 256)
+  static let fromStart = DirectionFlags(rawValue: 256)
   /// No data yet, but a bare ACK told where it will begin: `next`.
-  static let hinted = HalfFlags(rawValue: 512)
+  static let hinted = DirectionFlags(rawValue: 512)
   /// `passOver` bytes are to be passed over.
-  static let passing = HalfFlags(rawValue: 1024)
-  /// The protocol travels in WebSocket frames; `rest` holds what they carry.
-  static let carried = HalfFlags(rawValue: 2048)
+  static let passing = DirectionFlags(rawValue: 1024)
+  /// The protocol travels in WebSocket frames; `partial` holds what they carry.
+  static let carried = DirectionFlags(rawValue: 2048)
   /// Its reader has memory for what was compressed.
-  static let inflating = HalfFlags(rawValue: 4096)
+  static let inflating = DirectionFlags(rawValue: 4096)
   /// Its frames end at a delimiter.
-  static let delimited = HalfFlags(rawValue: 8192)
+  static let delimited = DirectionFlags(rawValue: 8192)
   /// A silence that the other side ended waits for a packet of this side; see `Silences`.
-  static let awaited = HalfFlags(rawValue: 16384)
+  static let awaited = DirectionFlags(rawValue: 16384)
   /// Its connection is another one as it looks after a NAT, or before it; on one side only, it may be.
-  static let twin = HalfFlags(rawValue: 32768)
+  static let twin = DirectionFlags(rawValue: 32768)
   /// What keeps bytes from being read where their packet holds them: `lost`, `passing`, `carried` and `delimited`.
-  static var detour: HalfFlags { HalfFlags(rawValue: 64 | 1024 | 2048 | 8192) }
+  static var detour: DirectionFlags { DirectionFlags(rawValue: 64 | 1024 | 2048 | 8192) }
 }
 
 /// One direction of a connection: the bytes its side sends. 64 bytes, one cache line.
-struct Half {
+struct DirectionState {
   /// The next sequence number that was not delivered.
   var next: UInt32 = 0
   /// The highest acknowledgment that the other side has sent for these bytes.
@@ -60,7 +60,7 @@ struct Half {
   /// Segments beyond a hole, or held.
   var queue: Ref<SegmentQueue>?
   /// Delivered bytes that the decoder has not used yet.
-  var rest: Ref<StreamRest>?
+  var partial: Ref<PartialFrame>?
   /// Bytes of its packets on the wire.
   var wireBytes: UInt64 = 0
   /// Packets seen.
@@ -70,10 +70,10 @@ struct Half {
   /// The number behind the segment whose acknowledgment is timed, and the tick at which it came; 0 is none.
   var timedEnd: UInt32 = 0
   var timedAt: UInt32 = 0
-  var flags: HalfFlags = []
+  var flags: DirectionFlags = []
   /// The window of its last packet, as it travels.
   var window: UInt16 = 0
-  var state = HalfState.fresh
+  var phase = DirectionPhase.fresh
 
   /// The sequence number of the stream's first byte: `next` and `offset` move together, but for a FIN's one.
   var firstSequence: UInt32 {
@@ -82,7 +82,7 @@ struct Half {
 }
 
 /// What of one direction is seldom asked for. 32 bytes: both directions' have one cache line.
-struct HalfTail {
+struct ColdDirectionState {
   /// Times from its segments to their acknowledgments.
   var roundTrips = AckRoundTrips()
   /// The SYN's sequence number.
@@ -188,9 +188,9 @@ struct Flow {
   var figures: UInt32 = .max
   var lastSeen: Timestamp
   /// Side 0's and side 1's direction, at byte 64.
-  var halves: InlineArray<2, Half> = [Half(), Half()]
+  var directionStates: InlineArray<2, DirectionState> = [DirectionState(), DirectionState()]
   /// What of them is seldom asked for, at byte 192.
-  var tails: InlineArray<2, HalfTail> = [HalfTail(), HalfTail()]
+  var coldDirectionStates: InlineArray<2, ColdDirectionState> = [ColdDirectionState(), ColdDirectionState()]
 
   /// `closeReason` in the low four bits, `resetSide` and whether there is one above them.
   private var closing: UInt8 = 0
@@ -202,7 +202,7 @@ struct Flow {
   var reported = false
   /// Whether it is about to be forgotten, so that no message may wait for it.
   var isLeaving = false
-  /// Whether it stands among those that hold bytes; see `HolderQueue`.
+  /// Whether it stands among those that hold bytes; see `BufferingQueue`.
   var isHolder = false
   /// SYNs of the client, those sent again included.
   var synCount: UInt16 = 0
@@ -216,7 +216,7 @@ struct Flow {
   /// The client's clock in its last SYN; 0 where it told none.
   var synClock: UInt32 = 0
   /// What was out of the ordinary on it; `.max` where nothing was.
-  var journal: UInt32 = .max
+  var anomalyRecord: UInt32 = .max
   /// What is kept of its carriers; `.max` where it has none.
   var carrier: UInt32 = .max
   /// Its place in the table; what runs for every packet has it at hand.
@@ -302,14 +302,14 @@ struct FlowProfile: Equatable {
 extension Ref<Flow> {
   /// The half of `side`.
   @inline(__always)
-  func half(_ side: Int) -> Ref<Half> {
-    Ref<Half>((bytes + 64).assumingMemoryBound(to: Half.self) + side)
+  func state(_ side: Int) -> Ref<DirectionState> {
+    Ref<DirectionState>((bytes + 64).assumingMemoryBound(to: DirectionState.self) + side)
   }
 
   /// The tail of `side`.
   @inline(__always)
-  func tail(_ side: Int) -> Ref<HalfTail> {
-    Ref<HalfTail>((bytes + 192).assumingMemoryBound(to: HalfTail.self) + side)
+  func tail(_ side: Int) -> Ref<ColdDirectionState> {
+    Ref<ColdDirectionState>((bytes + 192).assumingMemoryBound(to: ColdDirectionState.self) + side)
   }
 }
 
@@ -317,13 +317,13 @@ extension Ref<Flow> {
   /// Whether one of its directions holds segments beyond a hole, or before it is known where it begins.
   @inline(__always)
   var holdsSegments: Bool {
-    Ref<SegmentQueue>.bits(half(0).pointee.queue) | Ref<SegmentQueue>.bits(half(1).pointee.queue) != 0
+    Ref<SegmentQueue>.bits(state(0).pointee.queue) | Ref<SegmentQueue>.bits(state(1).pointee.queue) != 0
   }
 }
 
 extension Flow {
   /// Whether a SYN or a SYN+ACK was seen.
-  var sawSyn: Bool { halves[0].flags.contains(.syn) || halves[1].flags.contains(.syn) }
+  var sawSyn: Bool { directionStates[0].flags.contains(.syn) || directionStates[1].flags.contains(.syn) }
 
   /// When the handshake was complete; `nil` when that was not seen.
   var establishedAt: Timestamp? {

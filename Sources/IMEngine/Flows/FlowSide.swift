@@ -23,10 +23,10 @@ struct FlowSide: BitwiseCopyable {
   var peer: FlowSide { FlowSide(flow, index, 1 &- number) }
   /// What is known of the direction in which it sends.
   @inline(__always)
-  var half: Ref<Half> { flow.half(number) }
+  var state: Ref<DirectionState> { flow.state(number) }
   /// What of that is seldom asked for.
   @inline(__always)
-  var tail: Ref<HalfTail> { flow.tail(number) }
+  var tail: Ref<ColdDirectionState> { flow.tail(number) }
   /// The direction in which it sends.
   @inline(__always)
   var direction: Direction { flow.pointee.direction(number) }

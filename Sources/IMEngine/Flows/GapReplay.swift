@@ -9,8 +9,8 @@ import IMWire
 struct GapReplay {
   /// The bytes, with offsets of TCP's stream. Those before `gapRegion.start` were read.
   var gapRegion: GapRegion
-  /// The direction before the gap; of it `flags`, `passOver` and `rest`, a copy, are used.
-  var half: Half
+  /// The direction before the gap; of it `flags`, `passOver` and `partial`, a copy, are used.
+  var state: DirectionState
   /// The state of TLS records, and what was held of them, copied.
   var side: TLSSavedSide?
   var way: TLSReader.Way?

@@ -26,11 +26,11 @@ struct ResumePoint: BitwiseCopyable {
       flow.pointee.figures != .max, flow.pointee.carrier == .max, flow.pointee.phase != .closed
     else { return nil }
     for side in flow.sides {
-      let half = side.half
-      guard half.pointee.state == .open, half.pointee.queue == nil, half.pointee.rest?.pointee.count ?? 0 == 0,
-        half.pointee.passOver == 0, half.pointee.flags.isDisjoint(with: [.detour, .inflating, .fin, .twin])
+      let state = side.state
+      guard state.pointee.phase == .open, state.pointee.queue == nil, state.pointee.partial?.pointee.count ?? 0 == 0,
+        state.pointee.passOver == 0, state.pointee.flags.isDisjoint(with: [.detour, .inflating, .fin, .twin])
       else { return nil }
-      next[side.number] = half.pointee.next
+      next[side.number] = state.pointee.next
     }
     (session, sessionKey, serial) = (flow.pointee.session, flow.pointee.sessionKey, flow.pointee.serial)
     profile = flow.pointee.profile
@@ -39,14 +39,14 @@ struct ResumePoint: BitwiseCopyable {
 
   /// Whether bytes of `flow`, of which this was the point, were given up since: the decoder is out of step then.
   func isPassed(by flow: Ref<Flow>) -> Bool {
-    flow.half(0).pointee.next != next[0] || flow.half(1).pointee.next != next[1]
+    flow.state(0).pointee.next != next[0] || flow.state(1).pointee.next != next[1]
   }
 
   /// Lets a new flow go on here. Offsets begin anew, since what was before has been told.
   func apply(to flow: inout Flow) {
     for side in 0...1 {
-      flow.halves[side].next = next[side]
-      flow.halves[side].state = .open
+      flow.directionStates[side].next = next[side]
+      flow.directionStates[side].phase = .open
     }
     flow.client = flags & 1
     flow.clientIsCertain = flags & 2 != 0

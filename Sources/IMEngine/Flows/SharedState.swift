@@ -6,14 +6,14 @@ final class SharedState {
   let ledger = UnsafeMutablePointer<Ledger>.allocate(capacity: 1)
   let clock = PacketClock()
   let budget: MemoryBudget
-  let journals: FlowJournals
+  let anomalyRecords: AnomalyRecords
   /// Flows that hold bytes, in the order in which they began to; those that hold nothing any more are passed over.
-  let holders = HolderQueue()
+  let bufferingFlows = BufferingQueue()
 
   init(memory: Int) {
     ledger.initialize(to: Ledger())
     budget = MemoryBudget(limit: memory)
-    journals = FlowJournals(budget: budget, clock: clock)
+    anomalyRecords = AnomalyRecords(budget: budget, clock: clock)
   }
 
   deinit { ledger.deallocate() }

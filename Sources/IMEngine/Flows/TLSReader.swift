@@ -6,7 +6,7 @@ struct TLSReader {
   /// One direction.
   struct Way {
     /// Bytes of records that are not whole, or whose keys may still come.
-    var held: Ref<StreamRest>?
+    var held: Ref<PartialFrame>?
     /// Where the decrypted bytes stand on the wire.
     var offsets = CarrierOffsets()
     /// Since when bytes wait for keys; `nil` where none do.
@@ -24,7 +24,7 @@ struct TLSReader {
     }
 
     /// The same with another copy of `held`, for which the budget was told nothing.
-    func copy(held: Ref<StreamRest>?) -> Way {
+    func copy(held: Ref<PartialFrame>?) -> Way {
       var copy = self
       (copy.held, copy.accounted, copy.waitsSince) = (held, 0, nil)
       return copy

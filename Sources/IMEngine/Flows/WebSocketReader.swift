@@ -45,7 +45,7 @@ struct WebSocketReader {
   var phase = 0
   var isFinal = false
   /// Bytes that wait: the beginning of a header, a control frame, or what a search looks at.
-  var held: Ref<StreamRest>?
+  var held: Ref<PartialFrame>?
   var offsets = CarrierOffsets()
   /// What the budget was told that `offsets` and the inflater hold.
   var accounted = 0
@@ -82,7 +82,7 @@ struct WebSocketReader {
   }
 
   /// The same with another copy of `held`, and with the inflater, which this one has no more. The budget was told nothing of it.
-  mutating func detached(held: Ref<StreamRest>?) -> WebSocketReader {
+  mutating func detached(held: Ref<PartialFrame>?) -> WebSocketReader {
     var copy = self
     (copy.held, copy.accounted) = (held, 0)
     if message != .compressed, !keepsWindow { copy.inflater = nil } else { inflater = nil }
@@ -172,7 +172,7 @@ package enum WebSocketFrameType: UInt8, CaseIterable, Sendable {
 }
 
 /// What was counted of a connection's WebSocket frames.
-package struct WebSocketFigures: Sendable, BitwiseCopyable {
+package struct WebSocketMetrics: Sendable, BitwiseCopyable {
   /// Frames by `WebSocketFrameType`, client to server first.
   package var frames: InlineArray<2, InlineArray<6, UInt64>> = [
     InlineArray(repeating: 0), InlineArray(repeating: 0),

@@ -11,15 +11,15 @@ package struct EngineOptions: Sendable {
     /// Every frame.
     package static let frames = Needs(rawValue: 1)
     /// Exchanges when their fate is decided.
-    package static let settled = Needs(rawValue: 2)
+    package static let resolved = Needs(rawValue: 2)
     /// Exchanges when they are forgotten.
     package static let finished = Needs(rawValue: 4)
     /// Issues.
     package static let issues = Needs(rawValue: 8)
     /// Connections when they end.
     package static let connections = Needs(rawValue: 16)
-    /// Settlements in batches, beside `settled` or instead of it.
-    package static let settlements = Needs(rawValue: 32)
+    /// Settlements in batches, beside `resolved` or instead of it.
+    package static let resolutions = Needs(rawValue: 32)
     /// Decoded connections also while they live, every minute.
     package static let progress = Needs(rawValue: 64)
     /// The last report on a connection when it is forgotten, a minute behind its end: what comes in between is in it.

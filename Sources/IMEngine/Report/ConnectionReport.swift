@@ -82,7 +82,7 @@ package struct ConnectionReport {
   /// came.
   package var firstSequences: InlineArray<2, UInt32>
   /// What its segments were, the client's first.
-  package var segments: InlineArray<2, SegmentFigures>
+  package var segments: InlineArray<2, SegmentMetrics>
   /// Times that stream bytes were missing, both directions together.
   package var gapCount: UInt32
   /// Stream bytes that were missing, both directions together.
@@ -92,13 +92,13 @@ package struct ConnectionReport {
   /// SYNs of the client, copies included; 0 where none was seen.
   package var synCount: UInt16
   /// What the tracker counted; `nil` when no frame of the connection was decoded.
-  package var figures: ConnectionFigures?
+  package var figures: ConnectionMetrics?
   /// What the tracker counted of what did not go well, and the fates of all messages; zero without `figures`.
-  package var rare: RareFigures
+  package var rare: RareMetrics
   /// What became of the protocol's own handshake; `nil` where none was seen to begin.
   package var handshake: HandshakeOutcome?
   /// Its signs of life; `nil` where none that asks for an answer was seen.
-  package var heartbeats: HeartbeatFigures?
+  package var heartbeats: HeartbeatMetrics?
   /// The tracker's session; `nil` without one.
   package var session: UInt32?
   /// Whether `heartbeats` are the pings of WebSocket, since the protocol has none.

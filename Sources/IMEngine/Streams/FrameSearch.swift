@@ -10,7 +10,7 @@ enum SearchResult {
 
 /// Looks for the frames of one plan in bytes of which nobody knows where a frame begins, and weighs what is found.
 ///
-/// It keeps nothing: what a search must remember stands in `StreamRest.Search`.
+/// It keeps nothing: what a search must remember stands in `PartialFrame.Search`.
 struct FrameSearch {
   /// What a candidate header turned out to be.
   enum Verdict {
@@ -28,32 +28,33 @@ struct FrameSearch {
   /// Bits of proof that a search wants beyond the usual.
   var doubt = 0
 
-  /// Looks for the first frame in what `rest` holds.
+  /// Looks for the first frame in what `partial` holds.
   ///
   /// A candidate counts when its proof reaches the plan's measure: fixed bits of its header, a right checksum, its body's
   /// fields, and the headers that follow it. At the end, when no more bytes come, half of it will do, or, without a magic
   /// number, the best of all candidates, when chance would hardly bring as much among so many bytes.
   func find(
-    _ bytes: borrowing Bytes, _ rest: Ref<StreamRest>, isEnd: Bool, countsParts: Bool = false
+    _ bytes: borrowing Bytes, _ partial: Ref<PartialFrame>, isEnd: Bool, countsParts: Bool = false
   ) -> SearchResult {
-    if plan.pointee.framing.isDelimited { return findBeginning(bytes, rest) }
+    if plan.pointee.framing.isDelimited { return findBeginning(bytes, partial) }
     let needed = Int(plan.pointee.confirmEvidence) + doubt
     let hasMagic = plan.pointee.magicEvidence >= 32
-    let start = rest.pointee.start
-    let end = rest.pointee.end
-    let base = rest.pointee.streamOffset &- UInt64(start)
+    let start = partial.pointee.start
+    let end = partial.pointee.end
+    let base = partial.pointee.streamOffset &- UInt64(start)
     var open: [UInt64] = []
-    if !isEnd, rest.pointee.search.candidates.count > 8, rest.pointee.search.reached > rest.pointee.streamOffset,
-      let first = rest.pointee.search.candidates.first, first >= rest.pointee.streamOffset,
-      Int(truncatingIfNeeded: rest.pointee.search.reached &- base) + 32 > end
+    if !isEnd, partial.pointee.search.candidates.count > 8,
+      partial.pointee.search.reached > partial.pointee.streamOffset,
+      let first = partial.pointee.search.candidates.first, first >= partial.pointee.streamOffset,
+      Int(truncatingIfNeeded: partial.pointee.search.reached &- base) + 32 > end
     {
       // Many are not weighed again for each of a few bytes.
       return .open(Int(truncatingIfNeeded: first &- base))
     }
     if !isEnd {
-      for place in rest.pointee.search.candidates where place >= rest.pointee.streamOffset {
+      for place in partial.pointee.search.candidates where place >= partial.pointee.streamOffset {
         let position = Int(truncatingIfNeeded: place &- base)
-        switch verify(bytes, position, end, rest, needed: needed, isTrusted: true) {
+        switch verify(bytes, position, end, partial, needed: needed, isTrusted: true) {
         case .confirmed: return .at(position)
         case .rejected: continue
         case .open: open.append(place)
@@ -61,20 +62,21 @@ struct FrameSearch {
       }
     }
     var position = start
-    if !isEnd, !rest.pointee.search.candidates.isEmpty, rest.pointee.search.reached > rest.pointee.streamOffset {
-      position = min(end, Int(truncatingIfNeeded: rest.pointee.search.reached &- base))
+    if !isEnd, !partial.pointee.search.candidates.isEmpty, partial.pointee.search.reached > partial.pointee.streamOffset
+    {
+      position = min(end, Int(truncatingIfNeeded: partial.pointee.search.reached &- base))
     }
     var best = (position: 0, bits: hasMagic ? needed / 2 - 1 : Self.chance(end - start) - 1)
     var isFound = false
     while position < end {
       let next = nextCandidate(bytes, position, end)
       // Passing over a place costs far less than weighing it.
-      rest.pointee.search.credit -= (next - position) >> 3
+      partial.pointee.search.credit -= (next - position) >> 3
       position = next
       guard position < end else { break }
       // Who makes the search dear has said nothing that could be found.
-      guard rest.pointee.search.credit > 0 else { return .none }
-      switch verify(bytes, position, end, rest, needed: needed, isTrusted: true) {
+      guard partial.pointee.search.credit > 0 else { return .none }
+      switch verify(bytes, position, end, partial, needed: needed, isTrusted: true) {
       case .confirmed:
         // In front of it, with as much to say for itself as can be, may stand one that ends where this one begins.
         return isFound && hasMagic ? .at(best.position) : .at(position)
@@ -89,8 +91,8 @@ struct FrameSearch {
           if open.count < 32 { open.append(base &+ UInt64(position)) }
           if hasMagic {
             position += 1
-            rest.pointee.search.reached = base &+ UInt64(position)
-            rest.pointee.search.candidates = open
+            partial.pointee.search.reached = base &+ UInt64(position)
+            partial.pointee.search.candidates = open
             return .open(Int(truncatingIfNeeded: open[0] &- base))
           }
         }
@@ -98,8 +100,8 @@ struct FrameSearch {
       position += 1
     }
     if isEnd { return isFound ? .at(best.position) : .none }
-    rest.pointee.search.reached = base &+ UInt64(end)
-    rest.pointee.search.candidates = open
+    partial.pointee.search.reached = base &+ UInt64(end)
+    partial.pointee.search.candidates = open
     return open.first.map { .open(Int(truncatingIfNeeded: $0 &- base)) } ?? .none
   }
 
@@ -135,7 +137,7 @@ struct FrameSearch {
   ///
   /// `isTrusted` says that the plan is known to be that of the connection: then what a body's fields hold counts in full.
   func verify(
-    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ rest: Ref<StreamRest>, needed: Int,
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ partial: Ref<PartialFrame>, needed: Int,
     isTrusted: Bool
   ) -> Verdict {
     var fit = 0
@@ -144,10 +146,10 @@ struct FrameSearch {
     var at = position
     let counts = isTrusted && plan.pointee.checksumEvidence == 0
     for _ in 0..<64 {
-      rest.pointee.search.credit -= 1
+      partial.pointee.search.credit -= 1
       let result = plan.read(bytes, at, end, &probe)
       // Most places are rejected at once.
-      if at == position, result != .notAFrame, rest.pointee.startsDelivery(at: position) {
+      if at == position, result != .notAFrame, partial.pointee.startsDelivery(at: position) {
         fit = 8
         evidence = 8
       }
@@ -170,13 +172,13 @@ struct FrameSearch {
         // A part alone confirms nothing: bytes in front of a frame may borrow from it what makes them look like one.
         return evidence >= needed && at > position ? .confirmed : .open(bits: evidence, isWhole: at > position)
       case .frame:
-        if plan.pointee.checksumRule != .none { rest.pointee.search.credit -= probe.count >> 4 }
+        if plan.pointee.checksumRule != .none { partial.pointee.search.credit -= probe.count >> 4 }
         guard plan.open(bytes, &probe) else { return .rejected }
         let sum = Int(plan.pointee.checksumEvidence)
         if sum > 0, sum < 32, probe.checksumStatus == .bad { return .rejected }
         if sum < 32, probe.kind.pointee.index == FrameKind.unknownIndex { return .rejected }
         if plan.weighsBodies {
-          rest.pointee.search.credit -= probe.count >> 4
+          partial.pointee.search.credit -= probe.count >> 4
           guard let bits = plan.weighFrame(bytes, &probe, at, end) else { return .rejected }
           evidence += bits + sum
         } else if counts {
@@ -273,9 +275,9 @@ struct FrameSearch {
   }
 
   /// Where frames may begin in bytes of a direction that is lost.
-  func findBeginning(_ bytes: borrowing Bytes, _ rest: Ref<StreamRest>) -> SearchResult {
-    let end = rest.pointee.end
-    guard let place = plan.nextBeginning(bytes, rest.pointee.start, end) else { return .none }
+  func findBeginning(_ bytes: borrowing Bytes, _ partial: Ref<PartialFrame>) -> SearchResult {
+    let end = partial.pointee.end
+    guard let place = plan.nextBeginning(bytes, partial.pointee.start, end) else { return .none }
     // A flag alone may be the last of a frame or the first of another; behind a line feed nothing is left to be held.
     return place + 1 < end || plan.pointee.framing.kind == .line ? .at(place) : .open(place)
   }

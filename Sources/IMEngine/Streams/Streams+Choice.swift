@@ -15,8 +15,8 @@ extension Streams {
   }
 
   /// How many bytes a direction may hold before its connection counts as none of the protocols.
-  private mutating func patience(_ half: Ref<Half>) -> Int {
-    half.pointee.flags.contains(.fromStart) ? Self.patienceAtStart : Self.patienceInMidst
+  private mutating func patience(_ state: Ref<DirectionState>) -> Int {
+    state.pointee.flags.contains(.fromStart) ? Self.patienceAtStart : Self.patienceInMidst
   }
 
   /// The first frame of a stream stands in its first packets, three of the usual 1,460 bytes; without the beginning, a frame
@@ -33,23 +33,23 @@ extension Streams {
     isThorough: Bool? = nil
   ) {
     let flow = side.flow
-    let half = side.half
-    guard let rest = half.pointee.rest, rest.pointee.count > 0 else { return }
+    let state = side.state
+    guard let partial = state.pointee.partial, partial.pointee.count > 0 else { return }
     if !roles.awaited.isEmpty, let awaited = roles.awaited[flow.pointee.serial] {
       select(awaited.profile)
       decide(side, awaited.profile, isEnd: isEnd)
       return
     }
-    let isCarried = half.pointee.flags.contains(.carried)
-    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    let start = rest.pointee.start
-    let end = rest.pointee.end
-    if !isCarried, half.pointee.flags.contains(.fromStart), let hello = TLSHello(bytes, start, end) {
+    let isCarried = state.pointee.flags.contains(.carried)
+    let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+    let start = partial.pointee.start
+    let end = partial.pointee.end
+    if !isCarried, state.pointee.flags.contains(.fromStart), let hello = TLSHello(bytes, start, end) {
       guard hello.isWhole || end - start > 4_096 || isEnd else { return }
       noteTLS(flow, hello)
       return
     }
-    let isThorough = isThorough ?? self.isThorough(half, rest, isEnd: isEnd)
+    let isThorough = isThorough ?? self.isThorough(state, partial, isEnd: isEnd)
     var (best, second, bestProfile) = (0, 0, FlowProfile.unknown)
     for i in 0..<protocols.plans.count {
       for profile in [FlowProfile(rawValue: UInt8(i)), FlowProfile.variant(of: i)] {
@@ -59,8 +59,8 @@ extension Streams {
         select(profile)
         if currentPlan.pointee.framing.isGeneral {
           // Those that look alike are compared: the one that explains most is chosen, and not the first.
-          guard isThorough || half.pointee.flags.contains(.fromStart) && rest.pointee.deliveryCount <= 32,
-            let bits = proofOfGeneral(side, rest), bits >= neededOfGeneral(flow, i, isEnd: isEnd)
+          guard isThorough || state.pointee.flags.contains(.fromStart) && partial.pointee.deliveryCount <= 32,
+            let bits = proofOfGeneral(side, partial), bits >= neededOfGeneral(flow, i, isEnd: isEnd)
           else { continue }
           let weight = bits + (isHinted(flow, i) ? 24 : 0)
           if weight > best {
@@ -70,7 +70,7 @@ extension Streams {
           }
           continue
         }
-        if stands(side, rest, bytes, new: count, isThorough: isThorough, isEnd: isEnd),
+        if stands(side, partial, bytes, new: count, isThorough: isThorough, isEnd: isEnd),
           !isContradicted(side, isEnd: isEnd)
         {
           decide(side, profile, isEnd: isEnd)
@@ -78,19 +78,19 @@ extension Streams {
         }
       }
     }
-    let isOver = rest.pointee.count > patience(half)
+    let isOver = partial.pointee.count > patience(state)
     if best > 0, best >= second + 16 || isEnd || isOver {
       select(bestProfile)
       decide(side, bestProfile, isEnd: isEnd)
       return
     }
     guard isOver || isCut else { return }
-    if let profile = promisedAtStart(side, rest, bytes) {
+    if let profile = promisedAtStart(side, partial, bytes) {
       decide(side, profile, isEnd: isEnd)
     } else if !isOver {
       return
-    } else if isAwaited(flow, half) {
-      passOver(side, rest)
+    } else if isAwaited(flow, state) {
+      passOver(side, partial)
     } else {
       giveUp(flow)
     }
@@ -109,22 +109,22 @@ extension Streams {
   /// Whether every byte that an undecided direction holds is to be looked at: when the amount has doubled. Else a look is
   /// taken only where a delivery begins.
   mutating func isThorough(
-    _ half: Ref<Half>, _ rest: Ref<StreamRest>, isEnd: Bool
+    _ state: Ref<DirectionState>, _ partial: Ref<PartialFrame>, isEnd: Bool
   ) -> Bool {
     let isThorough =
-      isEnd || rest.pointee.count >= max(256, rest.pointee.needed)
-      || rest.pointee.count > patience(half)
-    if isThorough { rest.pointee.needed = rest.pointee.count * 2 }
+      isEnd || partial.pointee.count >= max(256, partial.pointee.needed)
+      || partial.pointee.count > patience(state)
+    if isThorough { partial.pointee.needed = partial.pointee.count * 2 }
     return isThorough
   }
 
   /// The plan that the connection's ports promise, where the direction's first bytes speak for it and only the rest of a
   /// long frame is missing: with nothing before it, half of the proof is enough there.
   private mutating func promisedAtStart(
-    _ side: FlowSide, _ rest: Ref<StreamRest>, _ bytes: borrowing Bytes
+    _ side: FlowSide, _ partial: Ref<PartialFrame>, _ bytes: borrowing Bytes
   ) -> FlowProfile? {
-    guard side.half.pointee.flags.contains(.fromStart) else { return nil }
-    let (start, end) = (rest.pointee.start, rest.pointee.end)
+    guard side.state.pointee.flags.contains(.fromStart) else { return nil }
+    let (start, end) = (partial.pointee.start, partial.pointee.end)
     for i in protocols.plans.indices
     where isHinted(side.flow, i) && !protocols.plans[i].pointer.pointee.framing.isDelimited {
       for profile in [FlowProfile(rawValue: UInt8(i)), FlowProfile.variant(of: i)] {
@@ -132,9 +132,10 @@ extension Streams {
           break
         }
         select(profile)
-        switch search.verify(bytes, start, end, rest, needed: Self.promisedEvidence, isTrusted: true) {
+        switch search.verify(bytes, start, end, partial, needed: Self.promisedEvidence, isTrusted: true) {
         case .confirmed: return profile
-        case .open(let bits, _) where bits >= Self.promisedEvidence / 2 || beginsWithHeader(bytes, rest): return profile
+        case .open(let bits, _) where bits >= Self.promisedEvidence / 2 || beginsWithHeader(bytes, partial):
+          return profile
         case .open, .rejected: continue
         }
       }
@@ -146,39 +147,39 @@ extension Streams {
   private static var promisedEvidence: Int { 24 }
 
   /// Whether a direction without its beginning may still be inside one long frame of a protocol that its ports promise.
-  private mutating func isAwaited(_ flow: Ref<Flow>, _ half: Ref<Half>) -> Bool {
-    guard !half.pointee.flags.contains(.fromStart) else { return false }
+  private mutating func isAwaited(_ flow: Ref<Flow>, _ state: Ref<DirectionState>) -> Bool {
+    guard !state.pointee.flags.contains(.fromStart) else { return false }
     return protocols.plans.indices.contains {
       isHinted(flow, $0)
-        && half.pointee.offset < UInt64(protocols.plans[$0].pointer.pointee.maximumBody)
+        && state.pointee.offset < UInt64(protocols.plans[$0].pointer.pointee.maximumBody)
           + UInt64(Self.patienceInMidst)
     }
   }
 
   /// Drops the older half of what an undecided direction holds: no frame was found to begin there.
   private mutating func passOver(
-    _ side: FlowSide, _ rest: Ref<StreamRest>
+    _ side: FlowSide, _ partial: Ref<PartialFrame>
   ) {
-    let count = rest.pointee.count / 2
-    let unread = wireCount(side, rest, count)
+    let count = partial.pointee.count / 2
+    let unread = wireCount(side, partial, count)
     ledger.pointee.unreadBytes += UInt64(unread)
     undecoded.add(side.flow.pointee.key.ports, unread)
-    rest.pointee.consume(count)
-    rest.pointee.needed = rest.pointee.count * 3 / 2
+    partial.pointee.consume(count)
+    partial.pointee.needed = partial.pointee.count * 3 / 2
   }
 
-  /// Whether frames of the plan in use stand in `bytes`, where `rest` holds its own; the last `count` of them are new.
+  /// Whether frames of the plan in use stand in `bytes`, where `partial` holds its own; the last `count` of them are new.
   private mutating func stands(
-    _ side: FlowSide, _ rest: Ref<StreamRest>,
+    _ side: FlowSide, _ partial: Ref<PartialFrame>,
     _ bytes: borrowing Bytes, new count: Int, isThorough: Bool, isEnd: Bool
   ) -> Bool {
     let flow = side.flow
-    let (start, end) = (rest.pointee.start, rest.pointee.end)
+    let (start, end) = (partial.pointee.start, partial.pointee.end)
     let plan = currentPlan
     let isHinted = isHinted(flow, Int(protocols.currentIndex & 63))
     if plan.pointee.framing.isDelimited {
       return standsDelimited(
-        bytes, start, end, isFromStart: side.half.pointee.flags.contains(.fromStart), isHinted: isHinted,
+        bytes, start, end, isFromStart: side.state.pointee.flags.contains(.fromStart), isHinted: isHinted,
         isThorough: isThorough)
     }
     // A magic number with its version is proof in itself; without one, frames must follow one another.
@@ -200,18 +201,18 @@ extension Streams {
       return false
     }
     // Where the beginning is there, the first frame is waited for; else one may be longer than anyone waits.
-    let isTrusted = isHinted && !side.half.pointee.flags.contains(.fromStart)
+    let isTrusted = isHinted && !side.state.pointee.flags.contains(.fromStart)
     // A type of many bits proves a frame in the midst of anything a little too easily for half of the proof.
-    let half = plan.weighsBodies ? needed - 8 : needed / 2
-    let enough = isEnd ? max(half, FrameSearch.chance(end - start)) : .max
+    let state = plan.weighsBodies ? needed - 8 : needed / 2
+    let enough = isEnd ? max(state, FrameSearch.chance(end - start)) : .max
     if isThorough {
       var position = search.nextCandidate(bytes, start, end)
       while position < end {
         // In the midst of what another protocol says, small numbers and zeros look like headers of this kind too easily.
-        let isBeginning = position == start || !plan.weighsBodies || rest.pointee.startsDelivery(at: position)
+        let isBeginning = position == start || !plan.weighsBodies || partial.pointee.startsDelivery(at: position)
         let needed = isBeginning || isHinted ? needed : needed + 24
         let enough = isBeginning || isHinted ? enough : .max
-        let verdict = search.verify(bytes, position, end, rest, needed: needed, isTrusted: isTrusted)
+        let verdict = search.verify(bytes, position, end, partial, needed: needed, isTrusted: isTrusted)
         if isProof(verdict, enough, isTrusted ? needed : .max) { return true }
         position = search.nextCandidate(bytes, position + 1, end)
       }
@@ -219,9 +220,9 @@ extension Streams {
     }
     // So many deliveries that weighing each with every one that comes would cost their square are left to the next
     // thorough look.
-    guard rest.pointee.deliveryCount <= 32 else { return false }
-    for (position, _, _) in rest.pointee.deliveries(end - start) {
-      let verdict = search.verify(bytes, position, end, rest, needed: needed, isTrusted: isTrusted)
+    guard partial.pointee.deliveryCount <= 32 else { return false }
+    for (position, _, _) in partial.pointee.deliveries(end - start) {
+      let verdict = search.verify(bytes, position, end, partial, needed: needed, isTrusted: isTrusted)
       if isProof(verdict, enough, isTrusted ? needed : .max) { return true }
     }
     return false
@@ -259,13 +260,13 @@ extension Streams {
     let hasWaited = roles.stopWaiting(for: flow.pointee.serial)
     flow.pointee.profile = profile
     makeFigures(flow, side.index)
-    for side in side.both where !side.half.pointee.flags.contains(.fromStart) {
-      side.half.pointee.flags.insert(.lost)
+    for side in side.both where !side.state.pointee.flags.contains(.fromStart) {
+      side.state.pointee.flags.insert(.lost)
     }
     if currentPlan.pointee.framing.isDelimited {
-      for side in side.both { side.half.pointee.flags.insert(.delimited) }
+      for side in side.both { side.state.pointee.flags.insert(.delimited) }
     }
-    for side in side.both { side.half.pointee.rest?.pointee.beginSearch() }
+    for side in side.both { side.state.pointee.partial?.pointee.beginSearch() }
     // What came first is decoded first; what has waited, in turns.
     defer { decodeLimit = .distantFuture }
     var turn = isEarlier(side.peer) ? side.peer : side
@@ -285,7 +286,7 @@ extension Streams {
     let server = flow.pointee.key.endpoint(1 - Int(flow.pointee.client))
     let endpoint = servers.index(of: EndpointKey(endpoint: server, plan: flow.pointee.profile.plan))
     makeRoomForFigures()
-    flow.pointee.figures = tracker.figures.allocate(ConnectionFigures(endpoint: endpoint))
+    flow.pointee.figures = tracker.figures.allocate(ConnectionMetrics(endpoint: endpoint))
     watch(index, flow)
   }
 
@@ -297,14 +298,15 @@ extension Streams {
 
   /// When the first of the bytes came that a direction holds and that may be a frame's.
   private static func start(_ side: FlowSide) -> Timestamp? {
-    guard let rest = side.half.pointee.rest, rest.pointee.count > 0, rest.pointee.count >= rest.pointee.needed
+    guard let partial = side.state.pointee.partial, partial.pointee.count > 0,
+      partial.pointee.count >= partial.pointee.needed
     else { return nil }
-    return rest.pointee.mark(at: rest.pointee.start).timestamp
+    return partial.pointee.mark(at: partial.pointee.start).timestamp
   }
 
   private mutating func isEarlier(_ side: FlowSide) -> Bool {
-    guard let mine = side.half.pointee.rest, mine.pointee.count > 0,
-      let theirs = side.peer.half.pointee.rest, theirs.pointee.count > 0
+    guard let mine = side.state.pointee.partial, mine.pointee.count > 0,
+      let theirs = side.peer.state.pointee.partial, theirs.pointee.count > 0
     else { return false }
     return mine.pointee.mark(at: mine.pointee.start).timestamp < theirs.pointee.mark(at: theirs.pointee.start).timestamp
   }
@@ -340,19 +342,19 @@ extension Streams {
 
   private mutating func dropUnread(_ flow: Ref<Flow>) {
     for side in flow.sides {
-      let half = side.half
-      let count = half.pointee.rest.map { wireCount(side, $0, $0.pointee.count) } ?? 0
+      let state = side.state
+      let count = state.pointee.partial.map { wireCount(side, $0, $0.pointee.count) } ?? 0
       ledger.pointee.unreadBytes += UInt64(count)
       if flow.pointee.profile == .tls { ledger.pointee.tlsBytes += UInt64(count) }
       undecoded.add(flow.pointee.key.ports, count)
-      if flow.pointee.profile != .tls, let rest = half.pointee.rest { look(flow, rest) }
-      rests.take(back: &half.pointee.rest)
+      if flow.pointee.profile != .tls, let partial = state.pointee.partial { look(flow, partial) }
+      partials.take(back: &state.pointee.partial)
     }
   }
 
   /// Takes note of what the bytes of an undecoded direction look like.
-  mutating func look(_ flow: Ref<Flow>, _ rest: Ref<StreamRest>) {
-    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    undecoded.look(flow.pointee.key.ports, bytes, rest.pointee.start, count: rest.pointee.count)
+  mutating func look(_ flow: Ref<Flow>, _ partial: Ref<PartialFrame>) {
+    let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+    undecoded.look(flow.pointee.key.ports, bytes, partial.pointee.start, count: partial.pointee.count)
   }
 }

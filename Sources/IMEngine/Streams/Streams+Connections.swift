@@ -15,8 +15,8 @@ extension Streams {
   }
 
   /// What a connection costs that a plan decodes, without its rare figures and those of its heartbeats.
-  private var costOfFigures: Int { Pool<ConnectionFigures>.costPerElement + 32 + sinkCost }
-  private var growthOfFigures: Int { Pool<ConnectionFigures>.growth * costOfFigures }
+  private var costOfFigures: Int { Pool<ConnectionMetrics>.costPerElement + 32 + sinkCost }
+  private var growthOfFigures: Int { Pool<ConnectionMetrics>.growth * costOfFigures }
 
   /// Whether figures of connections are nearly all in use, and there may be no more of them.
   var isShortOfFigures: Bool { tracker.figures.room <= Self.margin && !budget.admits(.decoded, growthOfFigures) }

@@ -31,17 +31,17 @@ extension Streams {
   }
 
   private mutating func beginning(_ side: FlowSide, isWeak: Bool, isEnd: Bool) -> Beginning {
-    guard let rest = side.half.pointee.rest, rest.pointee.count >= Int(currentPlan.pointee.headerCount) else {
+    guard let partial = side.state.pointee.partial, partial.pointee.count >= Int(currentPlan.pointee.headerCount) else {
       return .unknown
     }
-    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    let (start, end) = (rest.pointee.start, rest.pointee.end)
-    if side.half.pointee.flags.contains(.fromStart) {
+    let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+    let (start, end) = (partial.pointee.start, partial.pointee.end)
+    if side.state.pointee.flags.contains(.fromStart) {
       return fits(bytes, start, end, isWeak: isWeak) ? .fits : .contradicts
     }
     // Without its beginning, a packet begins in the midst of a frame as well; but hardly all of them.
     guard isWeak else { return .unknown }
-    let deliveries = rest.pointee.deliveries(end - start).prefix(16)
+    let deliveries = partial.pointee.deliveries(end - start).prefix(16)
     var (known, fitting) = (0, 0)
     for delivery in deliveries where isKnown(bytes, delivery.position, end) {
       known += 1
@@ -89,11 +89,11 @@ extension Streams {
 
   /// Whether a frame that opens a connection of the plan in use follows something else in what a direction holds.
   private mutating func opensBehind(_ side: FlowSide) -> Bool {
-    guard let rest = side.half.pointee.rest else { return false }
-    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    let end = rest.pointee.end
-    for (position, _, _) in rest.pointee.deliveries(rest.pointee.count).prefix(32)
-    where position > rest.pointee.start {
+    guard let partial = side.state.pointee.partial else { return false }
+    let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+    let end = partial.pointee.end
+    for (position, _, _) in partial.pointee.deliveries(partial.pointee.count).prefix(32)
+    where position > partial.pointee.start {
       var probe = frame.pointee
       if currentPlan.read(bytes, position, end, &probe) == .frame, probe.kind.pointee.flags.contains(.handshake),
         fits(bytes, position, end, isWeak: true)

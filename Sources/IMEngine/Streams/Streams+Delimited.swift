@@ -11,16 +11,16 @@ extension Streams {
   mutating func consumeChunks(
     _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk
   ) {
-    let half = side.half
+    let state = side.state
     let plan = currentPlan
-    if half.pointee.rest == nil, bytes.u8(chunk.offset) == 0x16, upgrades(side, bytes, chunk.offset, chunk.end) {
+    if state.pointee.partial == nil, bytes.u8(chunk.offset) == 0x16, upgrades(side, bytes, chunk.offset, chunk.end) {
       return append(side, bytes, chunk)
     }
     if plan.pointee.framing.isGeneral { return consumeGeneral(side, bytes, chunk) }
     var position = chunk.offset
     let end = chunk.end
-    let base = half.pointee.offset &- UInt64(chunk.count)
-    if half.pointee.rest == nil, !half.pointee.flags.contains(.lost) {
+    let base = state.pointee.offset &- UInt64(chunk.count)
+    if state.pointee.partial == nil, !state.pointee.flags.contains(.lost) {
       // The usual case: whole frames, read where the packet holds them.
       while position < end, let next = plan.chunk(bytes, position, end),
         plan.readChunk(bytes, next, &scratch, frame)
@@ -45,49 +45,49 @@ extension Streams {
   /// Decodes what a direction holds, as far as it goes.
   @inline(never)
   mutating func decodeChunks(_ side: FlowSide) {
-    let half = side.half
+    let state = side.state
     let plan = currentPlan
-    while let rest = half.pointee.rest, rest.pointee.count > 0 {
-      let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-      let start = rest.pointee.start
-      let end = rest.pointee.end
-      if half.pointee.flags.contains(.lost) {
-        switch search.findBeginning(bytes, rest) {
+    while let partial = state.pointee.partial, partial.pointee.count > 0 {
+      let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+      let start = partial.pointee.start
+      let end = partial.pointee.end
+      if state.pointee.flags.contains(.lost) {
+        switch search.findBeginning(bytes, partial) {
         case .at(let position):
-          drop(side, rest, position - start, isFound: true)
-          half.pointee.flags.remove(.lost)
+          drop(side, partial, position - start, isFound: true)
+          state.pointee.flags.remove(.lost)
         case .open(let position):
-          drop(side, rest, position - start, isFound: false)
+          drop(side, partial, position - start, isFound: false)
           return
         case .none:
-          drop(side, rest, rest.pointee.count, isFound: false)
+          drop(side, partial, partial.pointee.count, isFound: false)
         }
         continue
       }
-      let base = rest.pointee.streamOffset &- UInt64(start)
-      let known = max(rest.pointee.streamOffset, rest.pointee.search.reached)
+      let base = partial.pointee.streamOffset &- UInt64(start)
+      let known = max(partial.pointee.streamOffset, partial.pointee.search.reached)
       guard let chunk = plan.chunk(bytes, start, end, known: Int(truncatingIfNeeded: known &- base)) else {
-        rest.pointee.search.reached = rest.pointee.streamOffset &+ UInt64(rest.pointee.count)
-        guard rest.pointee.count > plan.longestOnWire else { return }
-        drop(side, rest, rest.pointee.count, isFound: false)
-        half.pointee.flags.insert(.lost)
+        partial.pointee.search.reached = partial.pointee.streamOffset &+ UInt64(partial.pointee.count)
+        guard partial.pointee.count > plan.longestOnWire else { return }
+        drop(side, partial, partial.pointee.count, isFound: false)
+        state.pointee.flags.insert(.lost)
         continue
       }
       if plan.readChunk(bytes, chunk, &scratch, frame) {
-        let isCarried = locate(side, rest, rest.pointee.mark(at: chunk.end - 1))
+        let isCarried = locate(side, partial, partial.pointee.mark(at: chunk.end - 1))
         if needs.contains(.undecoded) {
           tell(
-            .frame(isCarried: isCarried), side, at: rest.pointee.streamOffset, bytes, from: chunk.start,
+            .frame(isCarried: isCarried), side, at: partial.pointee.streamOffset, bytes, from: chunk.start,
             count: chunk.end - chunk.start)
         }
         completeChunk(side)
-        if isCarried { countOnWire(side, rest) }
-        rest.pointee.consume(chunk.end - start)
+        if isCarried { countOnWire(side, partial) }
+        partial.pointee.consume(chunk.end - start)
       } else {
-        drop(side, rest, chunk.end - start, isFound: true)
+        drop(side, partial, chunk.end - start, isFound: true)
       }
     }
-    if let rest = half.pointee.rest, rest.pointee.count == 0 { rests.take(back: &half.pointee.rest) }
+    if let partial = state.pointee.partial, partial.pointee.count == 0 { partials.take(back: &state.pointee.partial) }
   }
 
   /// Whether frames of the plan in use stand in bytes of a direction that no plan has been chosen for; `isFromStart` says that they
@@ -128,13 +128,15 @@ extension Streams {
 
   /// The client, where what side `side` holds has a frame that only clients, or only servers, send.
   mutating func clientOfChunk(
-    _ bytes: borrowing Bytes, _ rest: Ref<StreamRest>, _ side: FlowSide
+    _ bytes: borrowing Bytes, _ partial: Ref<PartialFrame>, _ side: FlowSide
   ) -> Int? {
-    if currentPlan.pointee.framing.isGeneral { return clientOfGeneral(side, rest) }
-    guard var position = currentPlan.nextBeginning(bytes, rest.pointee.start, rest.pointee.end) else { return nil }
+    if currentPlan.pointee.framing.isGeneral { return clientOfGeneral(side, partial) }
+    guard var position = currentPlan.nextBeginning(bytes, partial.pointee.start, partial.pointee.end) else {
+      return nil
+    }
     var probe = frame.pointee
     for _ in 0..<16 {
-      guard let chunk = currentPlan.chunk(bytes, position, rest.pointee.end) else { return nil }
+      guard let chunk = currentPlan.chunk(bytes, position, partial.pointee.end) else { return nil }
       position = chunk.end
       guard currentPlan.readChunk(bytes, chunk, &scratch, &probe) else { continue }
       if probe.kind.pointee.flags.contains(.fromClient) { return side.number }

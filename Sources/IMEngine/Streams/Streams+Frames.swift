@@ -110,17 +110,17 @@ extension Streams {
   /// message. Of its body nothing is judged; what is missing reads as zeros. False where a direction holds no such frame.
   @inline(never)
   mutating func completeCut(
-    _ side: FlowSide, _ rest: Ref<StreamRest>
+    _ side: FlowSide, _ partial: Ref<PartialFrame>
   ) -> Bool {
     let flow = side.flow
-    let have = rest.pointee.count
-    let whole = frameLength(rest)
-    guard !side.half.pointee.flags.contains(.carried), whole > have, whole <= Self.longestCut else {
+    let have = partial.pointee.count
+    let whole = frameLength(partial)
+    guard !side.state.pointee.flags.contains(.carried), whole > have, whole <= Self.longestCut else {
       return false
     }
-    let last = rest.pointee.mark(at: rest.pointee.start + have - 1)
+    let last = partial.pointee.mark(at: partial.pointee.start + have - 1)
     var copy = [UInt8](
-      UnsafeRawBufferPointer(start: rest.pointee.memoryStart + rest.pointee.start, count: have))
+      UnsafeRawBufferPointer(start: partial.pointee.memoryStart + partial.pointee.start, count: have))
     copy += [UInt8](repeating: 0, count: whole - have + RawBuffer.slack)
     let bytes = Bytes(copy.span.bytes)
     guard currentPlan.read(bytes, 0, whole, frame) == .frame, frame.pointee.headerCount <= have else { return false }
@@ -135,7 +135,7 @@ extension Streams {
     frame.pointee.checksumStatus = .unchecked
     frame.pointee.timestamp = last.timestamp
     frame.pointee.number = last.number
-    frame.pointee.streamOffset = rest.pointee.streamOffset
+    frame.pointee.streamOffset = partial.pointee.streamOffset
     let plan = currentPlan
     let direction = side.direction
     frame.pointee.time = plan.pointee.time.isPresent ? plan.pointee.time.read(bytes, 0) : 0
@@ -148,8 +148,8 @@ extension Streams {
     ledger.pointee.checksums[Int(ChecksumStatus.unchecked.rawValue)] &+= 1
     ledger.pointee.decodedBytes &+= UInt64(have)
     ledger.pointee.cutBytes &+= UInt64(whole - have)
-    rest.pointee.consume(have)
-    rests.take(back: &side.half.pointee.rest)
+    partial.pointee.consume(have)
+    partials.take(back: &side.state.pointee.partial)
     track(side, bytes)
     if tracker.sessions.hasNews { tellSessions() }
     if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
@@ -186,14 +186,14 @@ extension Streams {
   private mutating func readReceipt(
     _ flow: Ref<Flow>, _ direction: Direction, _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes
   ) {
-    var rest = Self.receiptLimit
+    var partial = Self.receiptLimit
     for level in MessageReceipt.Level.allCases {
       let tag = level == .read ? plan.pointee.receiptTag : plan.pointee.deliveryTag
       guard tag != .max else { continue }
       let size = Int(plan.pointee.receiptSize)
       var place = BodyReader.NumberPlace()
-      while rest > 0, let number = bodies.nextNumber(&place, tag, size: size, bytes, frame) {
-        tracker.receipt(number, level, flow, direction, at: frame.pointee.timestamp, &rest, &note)
+      while partial > 0, let number = bodies.nextNumber(&place, tag, size: size, bytes, frame) {
+        tracker.receipt(number, level, flow, direction, at: frame.pointee.timestamp, &partial, &note)
       }
     }
   }

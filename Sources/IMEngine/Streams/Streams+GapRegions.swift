@@ -10,7 +10,7 @@ extension Streams {
 
   /// The place of a direction's record of gaps.
   private mutating func place(_ side: FlowSide) -> UInt32 {
-    side.flow.pointee.journal == .max ? GapRegionTable.none : journals.note(side).pointee.directionGaps
+    side.flow.pointee.anomalyRecord == .max ? GapRegionTable.none : anomalyRecords.note(side).pointee.directionGaps
   }
 
   /// Takes a direction's record of gaps out, if there is one.
@@ -28,7 +28,7 @@ extension Streams {
   }
 
   private mutating func reinsert(_ directionGaps: GapRegionTable.DirectionGapsPointer, _ flow: Ref<Flow>) {
-    journals.note(flow, directionGaps.pointee.side).pointee.directionGaps = gapRegions.put(directionGaps)
+    anomalyRecords.note(flow, directionGaps.pointee.side).pointee.directionGaps = gapRegions.put(directionGaps)
   }
 
   // MARK: Beginning and ending
@@ -38,15 +38,15 @@ extension Streams {
   mutating func openGapRegion(_ side: FlowSide, _ gap: Gap) {
     let flow = side.flow
     // What frames of a carrier stand in has offsets of its own.
-    guard !side.half.pointee.flags.contains(.carried) else { return }
+    guard !side.state.pointee.flags.contains(.carried) else { return }
     guard flow.pointee.profile.isPlan || flow.pointee.profile == .unknown, gap.reason != .snaplen,
       gap.byteCount <= GapRegionTable.maximumCount
     else {
-      closeGapRegion(side, at: side.half.pointee.offset &- UInt64(gap.byteCount))
+      closeGapRegion(side, at: side.state.pointee.offset &- UInt64(gap.byteCount))
       return
     }
-    let half = side.half
-    let end = Int(truncatingIfNeeded: half.pointee.offset)
+    let state = side.state
+    let end = Int(truncatingIfNeeded: state.pointee.offset)
     // Where one is open, it only gets longer.
     if let known = self.directionGaps(side), let start = known.pointee.open?.start,
       end - start <= GapRegionTable.maximumCount
@@ -59,10 +59,10 @@ extension Streams {
       endOpen(directionGaps, open, flow)
     }
     if directionGaps.pointee.open == nil {
-      let isBehind = half.pointee.flags.contains(.lost) || half.pointee.flags.contains(.passing)
+      let isBehind = state.pointee.flags.contains(.lost) || state.pointee.flags.contains(.passing)
       var start = end - gap.byteCount
-      if let rest = half.pointee.rest, flow.pointee.profile.isPlan { start -= rest.pointee.count }
-      let isFirst = start == 0 && half.pointee.flags.contains(.syn)
+      if let partial = state.pointee.partial, flow.pointee.profile.isPlan { start -= partial.pointee.count }
+      let isFirst = start == 0 && state.pointee.flags.contains(.syn)
       directionGaps.pointee.open = GapRegion(
         start: start, end: end, isKnown: isFirst || (flow.pointee.profile.isPlan && !isBehind))
     }
@@ -97,18 +97,18 @@ extension Streams {
     _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk, after: Int
   ) {
     guard !gapRegions.isEmpty else { return }
-    let place = Int(truncatingIfNeeded: side.half.pointee.offset) - after - chunk.count
+    let place = Int(truncatingIfNeeded: side.state.pointee.offset) - after - chunk.count
     append(side, place, bytes, chunk)
   }
 
   /// The same for the first `count` bytes that a direction holds.
   mutating func setAside(
-    _ side: FlowSide, _ rest: Ref<StreamRest>, _ count: Int
+    _ side: FlowSide, _ partial: Ref<PartialFrame>, _ count: Int
   ) {
     guard !gapRegions.isEmpty else { return }
-    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    let base = Int(truncatingIfNeeded: rest.pointee.streamOffset) - rest.pointee.start
-    for (position, length, mark) in rest.pointee.deliveries(count) {
+    let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+    let base = Int(truncatingIfNeeded: partial.pointee.streamOffset) - partial.pointee.start
+    for (position, length, mark) in partial.pointee.deliveries(count) {
       let chunk = StreamChunk(
         offset: position, count: length, timestamp: mark.timestamp, number: mark.number, acknowledged: mark.acknowledged
       )
@@ -153,7 +153,7 @@ extension Streams {
     let flow = side.flow
     guard let directionGaps = takeDirectionGaps(side) else { return 0 }
     // Offsets in the stream do not wrap; the FIN has a sequence number, but no place among them.
-    let main = side.half.pointee
+    let main = side.state.pointee
     let next = main.flags.contains(.finished) ? main.next &- 1 : main.next
     let place = Int(truncatingIfNeeded: main.offset) + segment.pointee.sequence.distance(from: next)
     let last = place + segment.pointee.payloadCount
@@ -210,10 +210,10 @@ extension Streams {
   private mutating func rejoin(
     _ gapRegion: GapRegion, _ side: FlowSide
   ) -> Bool {
-    let half = side.half
-    let stands = Int(truncatingIfNeeded: half.pointee.rest?.pointee.streamOffset ?? half.pointee.offset)
-    guard gapRegion.isKnown, !half.pointee.flags.contains(.finished), gapRegion.end == stands,
-      !half.pointee.flags.isDisjoint(with: [.lost, .passing]),
+    let state = side.state
+    let stands = Int(truncatingIfNeeded: state.pointee.partial?.pointee.streamOffset ?? state.pointee.offset)
+    guard gapRegion.isKnown, !state.pointee.flags.contains(.finished), gapRegion.end == stands,
+      !state.pointee.flags.isDisjoint(with: [.lost, .passing]),
       gapRegion.start == gapRegion.end
         || (gapRegion.pieces.first?.start == gapRegion.start && gapRegion.run == gapRegion.end - gapRegion.start)
     else { return false }
@@ -221,15 +221,15 @@ extension Streams {
     whole.join()
     var joined = whole.pieces.first ?? GapChunk(start: gapRegion.end, bytes: [], marks: [])
     let taken = joined.bytes.count
-    if let rest = half.pointee.rest {
-      joined.append(Self.piece(rest))
-      rests.take(back: &half.pointee.rest)
+    if let partial = state.pointee.partial {
+      joined.append(Self.piece(partial))
+      partials.take(back: &state.pointee.partial)
     }
-    half.pointee.flags.subtract([.lost, .passing])
-    half.pointee.passOver = 0
-    journals.note(side).pointee.skipped = 0
+    state.pointee.flags.subtract([.lost, .passing])
+    state.pointee.passOver = 0
+    anomalyRecords.note(side).pointee.skipped = 0
     uncount(taken, side.flow)
-    half.pointee.rest = rest(joined)
+    state.pointee.partial = partial(joined)
     decodeRest(side)
     return true
   }
@@ -276,9 +276,9 @@ extension Streams {
     _ gapRegion: inout GapRegion, _ directionGaps: GapRegionTable.DirectionGapsPointer, _ flow: Ref<Flow>
   ) {
     let piece = gapRegion.pieces.removeFirst()
-    let half = flow.half(directionGaps.pointee.side)
-    let main = half.pointee
-    let note = journals.note(flow, directionGaps.pointee.side)
+    let state = flow.state(directionGaps.pointee.side)
+    let main = state.pointee
+    let note = anomalyRecords.note(flow, directionGaps.pointee.side)
     let skipped = note.pointee.skipped
     note.pointee.skipped = 0
     let next = main.flags.contains(.finished) ? main.next &- 1 : main.next
@@ -287,22 +287,22 @@ extension Streams {
     own.flags.subtract([.lost, .passing, .holeScheduled])
     own.offset = UInt64(truncatingIfNeeded: piece.end)
     own.next = next &- UInt32(truncatingIfNeeded: Int(truncatingIfNeeded: main.offset) - piece.end)
-    own.rest = rest(piece)
+    own.partial = partial(piece)
     uncount(piece.bytes.count, flow)
-    half.pointee = own
+    state.pointee = own
     isInGapRegion = true
     decodeRest(FlowSide(flow, directionGaps.pointee.flow, directionGaps.pointee.side))
     isInGapRegion = false
-    own = half.pointee
-    half.pointee = main
+    own = state.pointee
+    state.pointee = main
     note.pointee.skipped = skipped
     gapRegion.isKnown = !own.flags.contains(.lost)
     gapRegion.needed = 0
     gapRegion.start = piece.end
-    guard let rest = own.rest else { return }
-    let remaining = Self.piece(rest)
-    if gapRegion.isKnown { gapRegion.needed = frameLength(rest) }
-    rests.take(back: &own.rest)
+    guard let partial = own.partial else { return }
+    let remaining = Self.piece(partial)
+    if gapRegion.isKnown { gapRegion.needed = frameLength(partial) }
+    partials.take(back: &own.partial)
     gapRegion.start = remaining.start
     if !remaining.bytes.isEmpty {
       gapRegion.pieces.insert(remaining, at: 0)
@@ -320,9 +320,9 @@ extension Streams {
     gapRegion.join()
     for i in gapRegion.pieces.indices {
       if gapRegion.isKnown, gapRegion.pieces[i].start == gapRegion.start { continue }
-      var rest: Ref<StreamRest>? = self.rest(gapRegion.pieces[i])
-      defer { rests.take(back: &rest) }
-      guard let found = rest else { continue }
+      var partial: Ref<PartialFrame>? = self.partial(gapRegion.pieces[i])
+      defer { partials.take(back: &partial) }
+      guard let found = partial else { continue }
       let bytes = Bytes(RawSpan(_unsafeStart: found.pointee.memoryStart, byteCount: found.pointee.readableCount))
       switch search.find(bytes, found, isEnd: isFinal) {
       case .at(let position): return gapRegion.pieces[i].start + position - found.pointee.start
@@ -348,27 +348,27 @@ extension Streams {
     }
   }
 
-  private mutating func rest(_ piece: GapChunk) -> Ref<StreamRest> {
-    let rest = rests.make()
+  private mutating func partial(_ piece: GapChunk) -> Ref<PartialFrame> {
+    let partial = partials.make()
     let bytes = Bytes(piece.bytes.span.bytes)
     for (i, mark) in piece.marks.enumerated() {
       let end = i + 1 < piece.marks.count ? piece.marks[i + 1].start : piece.end
-      rest.pointee.append(
+      partial.pointee.append(
         bytes,
         StreamChunk(
           offset: mark.start - piece.start, count: end - mark.start, timestamp: mark.timestamp, number: mark.number,
           acknowledged: mark.acknowledged),
         streamOffset: UInt64(truncatingIfNeeded: mark.start))
     }
-    return rest
+    return partial
   }
 
-  private static func piece(_ rest: Ref<StreamRest>) -> GapChunk {
-    let start = Int(truncatingIfNeeded: rest.pointee.streamOffset)
-    let base = start - rest.pointee.start
+  private static func piece(_ partial: Ref<PartialFrame>) -> GapChunk {
+    let start = Int(truncatingIfNeeded: partial.pointee.streamOffset)
+    let base = start - partial.pointee.start
     let memory = UnsafeRawBufferPointer(
-      start: rest.pointee.memoryStart + rest.pointee.start, count: rest.pointee.count)
-    let marks = rest.pointee.deliveries(rest.pointee.count).map {
+      start: partial.pointee.memoryStart + partial.pointee.start, count: partial.pointee.count)
+    let marks = partial.pointee.deliveries(partial.pointee.count).map {
       GapChunk.Mark(
         start: base + $0.position, timestamp: $0.mark.timestamp, number: $0.mark.number,
         acknowledged: $0.mark.acknowledged)

@@ -8,40 +8,40 @@ extension Streams {
     _ side: FlowSide, _ gap: Gap
   ) -> Bool {
     let flow = side.flow
-    let half = side.half
-    if gap.reason == .snaplen, half.pointee.flags.contains(.lost), !half.pointee.flags.contains(.carried),
-      flow.pointee.profile.isPlan, let rest = half.pointee.rest
+    let state = side.state
+    if gap.reason == .snaplen, state.pointee.flags.contains(.lost), !state.pointee.flags.contains(.carried),
+      flow.pointee.profile.isPlan, let partial = state.pointee.partial
     {
       select(flow.pointee.profile)
-      let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-      if beginsWithHeader(bytes, rest) { half.pointee.flags.remove(.lost) }
+      let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+      if beginsWithHeader(bytes, partial) { state.pointee.flags.remove(.lost) }
     }
-    if let rest = half.pointee.rest, flow.pointee.profile.isPlan, !half.pointee.flags.contains(.lost),
-      !beginsOversized(side, rest)
+    if let partial = state.pointee.partial, flow.pointee.profile.isPlan, !state.pointee.flags.contains(.lost),
+      !beginsOversized(side, partial)
     {
       select(flow.pointee.profile)
-      let left = frameLength(rest) - rest.pointee.count - gap.byteCount
+      let left = frameLength(partial) - partial.pointee.count - gap.byteCount
       if left >= 0 {
-        if gap.reason != .snaplen || !completeCut(side, rest) {
+        if gap.reason != .snaplen || !completeCut(side, partial) {
           abandonRest(side, before: gap)
         }
         // The frame with the hole is not counted, though its type may be.
         loseCount(side)
-        half.pointee.passOver = UInt32(left)
-        if left > 0 { half.pointee.flags.insert(.passing) } else { closeGapRegion(side, at: half.pointee.offset) }
+        state.pointee.passOver = UInt32(left)
+        if left > 0 { state.pointee.flags.insert(.passing) } else { closeGapRegion(side, at: state.pointee.offset) }
         return true
       }
-    } else if half.pointee.flags.contains(.passing) {
+    } else if state.pointee.flags.contains(.passing) {
       // The same frame, cut again.
-      let left = Int(half.pointee.passOver) - gap.byteCount
+      let left = Int(state.pointee.passOver) - gap.byteCount
       let isSkipping = isSkipping(side)
       if !isSkipping { openGapRegion(side, gap) }
-      half.pointee.passOver = UInt32(max(0, left))
-      if left <= 0 { half.pointee.flags.remove(.passing) }
+      state.pointee.passOver = UInt32(max(0, left))
+      if left <= 0 { state.pointee.flags.remove(.passing) }
       // What its header says is all that was wanted of it.
       if left <= 0, isSkipping { completeSkipped(side) }
-      if left == 0 { closeGapRegion(side, at: half.pointee.offset) }
-      if left < 0 { half.pointee.flags.insert(.lost) }
+      if left == 0 { closeGapRegion(side, at: state.pointee.offset) }
+      if left < 0 { state.pointee.flags.insert(.lost) }
       return true
     }
     return false
@@ -53,7 +53,7 @@ extension Streams {
     loseCount(side)
     abandonRest(side, before: gap)
     guard flow.pointee.profile != .none, flow.pointee.profile != .tls else { return }
-    side.half.pointee.flags.insert(.lost)
+    side.state.pointee.flags.insert(.lost)
   }
 
   /// Frames of a direction may be missing: what is counted of it is relative from here on.
@@ -75,30 +75,30 @@ extension Streams {
 
   /// Whether what a direction holds begins with a packet, and the packet with a header of the plan in use, of a type that it
   /// knows: where the snaplen cuts what is behind it, no more will ever prove it.
-  mutating func beginsWithHeader(_ bytes: borrowing Bytes, _ rest: Ref<StreamRest>) -> Bool {
-    let start = rest.pointee.start
+  mutating func beginsWithHeader(_ bytes: borrowing Bytes, _ partial: Ref<PartialFrame>) -> Bool {
+    let start = partial.pointee.start
     var probe = frame.pointee
     guard !currentPlan.pointee.framing.isDelimited, currentPlan.pointee.lengthRule == .field,
-      rest.pointee.startsDelivery(at: start), rest.pointee.count >= Int(currentPlan.pointee.headerCount),
-      currentPlan.read(bytes, start, rest.pointee.end, &probe) != .notAFrame
+      partial.pointee.startsDelivery(at: start), partial.pointee.count >= Int(currentPlan.pointee.headerCount),
+      currentPlan.read(bytes, start, partial.pointee.end, &probe) != .notAFrame
     else { return false }
     return probe.kind.pointee.index != FrameKind.unknownIndex
   }
 
   /// The length of the frame that a direction in step holds the beginning of, as far as its header tells; else 0.
-  mutating func frameLength(_ rest: Ref<StreamRest>) -> Int {
-    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+  mutating func frameLength(_ partial: Ref<PartialFrame>) -> Int {
+    let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
     if [.counted, .headers].contains(currentPlan.pointee.framing.kind),
       case .needMore(let count) = currentPlan.nextGeneral(
-        bytes, rest.pointee.start, rest.pointee.end, message: nil, contents.pointer),
-      rest.pointee.count > Int(currentPlan.pointee.headerCount)
+        bytes, partial.pointee.start, partial.pointee.end, message: nil, contents.pointer),
+      partial.pointee.count > Int(currentPlan.pointee.headerCount)
     {
       return count
     }
     var probe = frame.pointee
     // Where a delimiter ends frames, nobody knows how long one is before it is over.
-    guard !currentPlan.pointee.framing.isDelimited, rest.pointee.count >= Int(currentPlan.pointee.headerCount),
-      currentPlan.read(bytes, rest.pointee.start, rest.pointee.end, &probe) != .notAFrame,
+    guard !currentPlan.pointee.framing.isDelimited, partial.pointee.count >= Int(currentPlan.pointee.headerCount),
+      currentPlan.read(bytes, partial.pointee.start, partial.pointee.end, &probe) != .notAFrame,
       probe.count > probe.headerCount + 1 || currentPlan.pointee.lengthRule == .field
     else { return 0 }
     return probe.count
@@ -109,9 +109,9 @@ extension Streams {
     _ side: FlowSide, before gap: Gap? = nil
   ) {
     let flow = side.flow
-    let half = side.half
+    let state = side.state
     if isSkipping(side) { cutSkipped(side) }
-    guard half.pointee.rest != nil else {
+    guard state.pointee.partial != nil else {
       if let gap { openGapRegion(side, gap) }
       return
     }
@@ -120,14 +120,14 @@ extension Streams {
       decodeRest(side, isEnd: true)
     }
     if let gap { openGapRegion(side, gap) }
-    guard let rest = half.pointee.rest else { return }
-    let count = wireCount(side, rest, rest.pointee.count)
+    guard let partial = state.pointee.partial else { return }
+    let count = wireCount(side, partial, partial.pointee.count)
     if !flow.pointee.profile.isPlan {
       ledger.pointee.unreadBytes += UInt64(count)
       undecoded.add(flow.pointee.key.ports, count)
-      look(flow, rest)
+      look(flow, partial)
     } else if count > 0 {
-      setAside(side, rest, rest.pointee.count)
+      setAside(side, partial, partial.pointee.count)
       ledger.pointee.strayBytes += UInt64(count)
       let figures = flow.pointee.figures
       if figures != .max {
@@ -136,10 +136,10 @@ extension Streams {
       }
       raise(
         Issue(
-          .frameCut, timestamp: rest.pointee.mark(at: rest.pointee.start).timestamp,
-          direction: side.direction, streamOffset: wireOffset(side, rest.pointee.streamOffset),
+          .frameCut, timestamp: partial.pointee.mark(at: partial.pointee.start).timestamp,
+          direction: side.direction, streamOffset: wireOffset(side, partial.pointee.streamOffset),
           byteCount: UInt64(count)), flow)
     }
-    rests.take(back: &half.pointee.rest)
+    partials.take(back: &state.pointee.partial)
   }
 }

@@ -6,12 +6,12 @@ extension Streams {
   /// Bytes of a direction that have just become contiguous, and what it holds in front of them.
   @inline(never)
   mutating func consumeGeneral(_ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk) {
-    let half = side.half
+    let state = side.state
     let plan = currentPlan
     var position = chunk.offset
     let end = chunk.end
-    let base = half.pointee.offset &- UInt64(chunk.count)
-    if half.pointee.rest == nil, !half.pointee.flags.contains(.lost), plan.pointee.framing.kind != .message,
+    let base = state.pointee.offset &- UInt64(chunk.count)
+    if state.pointee.partial == nil, !state.pointee.flags.contains(.lost), plan.pointee.framing.kind != .message,
       !mayBePreface(side, base)
     {
       // The usual case: whole frames, read where the packet holds them.
@@ -40,23 +40,24 @@ extension Streams {
 
   /// Whether what is at `offset` of a side may be one of the plan's prefaces.
   private func mayBePreface(_ side: FlowSide, _ offset: UInt64) -> Bool {
-    offset == 0 && side.half.pointee.flags.contains(.fromStart)
+    offset == 0 && side.state.pointee.flags.contains(.fromStart)
       && currentPlan.pointee.general?.pointee.prefaceCount ?? 0 > 0
   }
 
   /// What is at `position` of what a direction holds: a preface, or a frame.
   private func next(
-    _ side: FlowSide, _ bytes: borrowing Bytes, _ rest: Ref<StreamRest>, _ position: Int, message boundary: Range<Int>?,
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ partial: Ref<PartialFrame>, _ position: Int,
+    message boundary: Range<Int>?,
     isFromServer: Bool
   ) -> GeneralResult {
-    let offset = rest.pointee.streamOffset &+ UInt64(position - rest.pointee.start)
+    let offset = partial.pointee.streamOffset &+ UInt64(position - partial.pointee.start)
     if mayBePreface(side, offset) {
-      switch currentPlan.nextPreface(bytes, position, rest.pointee.end, isFromServer: isFromServer) {
+      switch currentPlan.nextPreface(bytes, position, partial.pointee.end, isFromServer: isFromServer) {
       case .notAFrame: break
       case let found: return found
       }
     }
-    return currentPlan.nextGeneral(bytes, position, rest.pointee.end, message: boundary, contents.pointer)
+    return currentPlan.nextGeneral(bytes, position, partial.pointee.end, message: boundary, contents.pointer)
   }
 
   /// Beats after a frame in the packet that ends it belong to it.
@@ -118,7 +119,7 @@ extension Streams {
     } else if flags.contains(.continuesCounter) {
       counters.lose(serial: key.serial, key.direction)
     } else if !flags.isDisjoint(with: [.counted, .countedOnly]) {
-      let number = counters.count(key, isWhole: side.half.pointee.flags.contains(.fromStart))
+      let number = counters.count(key, isWhole: side.state.pointee.flags.contains(.fromStart))
       guard flags.contains(.counted) else { return }
       switch number {
       case .known(let number):
@@ -132,7 +133,7 @@ extension Streams {
         frame.pointee.kind = kind + Int(currentPlan.pointee.kindCount)
       }
     } else if kind.pointee.answers & general.pointee.countedTypes != 0, frame.pointee.flags.contains(.answered),
-      side.peer.half.pointee.queue == nil
+      side.peer.state.pointee.queue == nil
     {
       // What is held behind a hole is not counted yet, though it may be acknowledged already.
       key.direction = side.direction.reversed
@@ -141,11 +142,11 @@ extension Streams {
   }
 
   /// The WebSocket message with the byte at `position` of what a direction holds, or the next one, as positions there.
-  private mutating func message(_ side: FlowSide, _ rest: Ref<StreamRest>, from position: Int) -> Range<Int>? {
-    let base = rest.pointee.streamOffset
-    let ahead = UInt64(position - rest.pointee.start)
+  private mutating func message(_ side: FlowSide, _ partial: Ref<PartialFrame>, from position: Int) -> Range<Int>? {
+    let base = partial.pointee.streamOffset
+    let ahead = UInt64(position - partial.pointee.start)
     guard let reader = reader(side), let (first, last) = reader.pointee.message(at: base &+ ahead) else { return nil }
-    let origin = Int(truncatingIfNeeded: base) - rest.pointee.start
+    let origin = Int(truncatingIfNeeded: base) - partial.pointee.start
     let start = Int(truncatingIfNeeded: first) - origin
     // One that is not over yet ends after everything that is held.
     return start..<max(start, last == .max ? Int.max : Int(truncatingIfNeeded: last) - origin)
@@ -154,72 +155,72 @@ extension Streams {
   /// Decodes what a direction holds, as far as it goes.
   @inline(never)
   mutating func decodeGeneral(_ side: FlowSide, isEnd: Bool = false) {
-    let half = side.half
+    let state = side.state
     let plan = currentPlan
     var found: UInt64?
-    while let rest = half.pointee.rest, rest.pointee.count > 0 {
-      if rest.pointee.mark(at: rest.pointee.start).timestamp > decodeLimit { return }
-      let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-      let start = rest.pointee.start
-      if half.pointee.flags.contains(.lost) {
-        switch findGeneral(side, bytes, rest, isEnd: isEnd) {
+    while let partial = state.pointee.partial, partial.pointee.count > 0 {
+      if partial.pointee.mark(at: partial.pointee.start).timestamp > decodeLimit { return }
+      let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+      let start = partial.pointee.start
+      if state.pointee.flags.contains(.lost) {
+        switch findGeneral(side, bytes, partial, isEnd: isEnd) {
         case .at(let position):
-          drop(side, rest, position - start, isFound: true)
-          half.pointee.flags.remove(.lost)
-          rest.pointee.needed = 0
-          found = rest.pointee.streamOffset
+          drop(side, partial, position - start, isFound: true)
+          state.pointee.flags.remove(.lost)
+          partial.pointee.needed = 0
+          found = partial.pointee.streamOffset
         case .open(let position):
-          drop(side, rest, position - start, isFound: false)
+          drop(side, partial, position - start, isFound: false)
           return
         case .none:
-          drop(side, rest, rest.pointee.count, isFound: false)
+          drop(side, partial, partial.pointee.count, isFound: false)
         }
         continue
       }
-      if rest.pointee.count < rest.pointee.needed, !isEnd { return }
-      let boundary = plan.pointee.framing.kind == .message ? message(side, rest, from: start) : nil
+      if partial.pointee.count < partial.pointee.needed, !isEnd { return }
+      let boundary = plan.pointee.framing.kind == .message ? message(side, partial, from: start) : nil
       switch next(
-        side, bytes, rest, start, message: boundary, isFromServer: side.direction == .serverToClient)
+        side, bytes, partial, start, message: boundary, isFromServer: side.direction == .serverToClient)
       {
       case .needMore(let count):
-        if count > plan.longestOnWire || count == 0 && rest.pointee.count > plan.longestOnWire {
-          half.pointee.flags.insert(.lost)
-          drop(side, rest, 1, isFound: false)
+        if count > plan.longestOnWire || count == 0 && partial.pointee.count > plan.longestOnWire {
+          state.pointee.flags.insert(.lost)
+          drop(side, partial, 1, isFound: false)
           continue
         }
         // What has to be scanned from its beginning again is not scanned for every packet of a long frame.
-        rest.pointee.needed = count > 0 ? count : rest.pointee.count > 16_384 ? rest.pointee.count / 8 * 9 : 0
+        partial.pointee.needed = count > 0 ? count : partial.pointee.count > 16_384 ? partial.pointee.count / 8 * 9 : 0
         return
-      case .stray(let count): drop(side, rest, count, isFound: true)
+      case .stray(let count): drop(side, partial, count, isFound: true)
       case .notAFrame:
-        half.pointee.flags.insert(.lost)
-        if found == rest.pointee.streamOffset || plan.pointee.framing.kind == .message {
-          drop(side, rest, 1, isFound: false)
+        state.pointee.flags.insert(.lost)
+        if found == partial.pointee.streamOffset || plan.pointee.framing.kind == .message {
+          drop(side, partial, 1, isFound: false)
         }
       case .frame(let extent):
         guard readGeneral(side, bytes, extent) else {
-          half.pointee.flags.insert(.lost)
-          if found == rest.pointee.streamOffset || plan.pointee.framing.kind == .message {
-            drop(side, rest, 1, isFound: false)
+          state.pointee.flags.insert(.lost)
+          if found == partial.pointee.streamOffset || plan.pointee.framing.kind == .message {
+            drop(side, partial, 1, isFound: false)
           }
           continue
         }
         var extent = extent
-        let (last, delivered) = rest.pointee.chunk(at: max(start, extent.end - 1))
+        let (last, delivered) = partial.pointee.chunk(at: max(start, extent.end - 1))
         absorbBeats(bytes, &extent, delivered)
-        let isCarried = locate(side, rest, last)
+        let isCarried = locate(side, partial, last)
         if needs.contains(.undecoded) {
           tell(
-            .frame(isCarried: isCarried), side, at: rest.pointee.streamOffset, bytes, from: extent.start,
+            .frame(isCarried: isCarried), side, at: partial.pointee.streamOffset, bytes, from: extent.start,
             count: extent.end - extent.start)
         }
         completeGeneral(side, bytes)
-        if isCarried { countOnWire(side, rest) }
-        rest.pointee.needed = 0
-        rest.pointee.consume(extent.end - start)
+        if isCarried { countOnWire(side, partial) }
+        partial.pointee.needed = 0
+        partial.pointee.consume(extent.end - start)
       }
     }
-    if let rest = half.pointee.rest, rest.pointee.count == 0 { rests.take(back: &half.pointee.rest) }
+    if let partial = state.pointee.partial, partial.pointee.count == 0 { partials.take(back: &state.pointee.partial) }
   }
 
   // MARK: Finding
@@ -229,13 +230,13 @@ extension Streams {
 
   /// Looks for the first frame in what a lost direction holds.
   private mutating func findGeneral(
-    _ side: FlowSide, _ bytes: borrowing Bytes, _ rest: Ref<StreamRest>, isEnd: Bool
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ partial: Ref<PartialFrame>, isEnd: Bool
   ) -> SearchResult {
     let plan = currentPlan
-    let (start, end) = (rest.pointee.start, rest.pointee.end)
+    let (start, end) = (partial.pointee.start, partial.pointee.end)
     switch plan.pointee.framing.kind {
     case .message:
-      guard let message = message(side, rest, from: start) else { return .none }
+      guard let message = message(side, partial, from: start) else { return .none }
       if message.lowerBound >= start { return message.lowerBound < end ? .at(message.lowerBound) : .none }
       return message.upperBound < end ? .at(message.upperBound) : .none
     case .terminated:
@@ -246,7 +247,7 @@ extension Streams {
         else { return .none }
         return .at(place)
       }
-      if weighGeneral(bytes, start, end, rest, side.direction == .serverToClient, needed: 16) == .at(start) {
+      if weighGeneral(bytes, start, end, partial, side.direction == .serverToClient, needed: 16) == .at(start) {
         return .at(start)
       }
       guard let place = bytes.find(start, end, general.pointee.ends, general.pointee.endCount) else {
@@ -260,15 +261,16 @@ extension Streams {
     var open: Int?
     var best: (position: Int, bits: Int)?
     var position = start
-    while let candidate = plan.nextCandidate(bytes, position, end, rest) {
-      rest.pointee.search.credit -= 1 + (candidate - position) >> 3
-      guard rest.pointee.search.credit > 0 else { return .none }
-      switch weighGeneral(bytes, candidate, end, rest, isFromServer, needed: needed) {
+    while let candidate = plan.nextCandidate(bytes, position, end, partial) {
+      partial.pointee.search.credit -= 1 + (candidate - position) >> 3
+      guard partial.pointee.search.credit > 0 else { return .none }
+      switch weighGeneral(bytes, candidate, end, partial, isFromServer, needed: needed) {
       case .at(let place): return .at(place)
       case .open(let bits):
         if isEnd {
           if bits > best?.bits ?? 11 { best = (candidate, bits) }
-        } else if open == nil, end - candidate <= Self.mostHeld, bits > 0 || rest.pointee.startsDelivery(at: candidate)
+        } else if open == nil, end - candidate <= Self.mostHeld,
+          bits > 0 || partial.pointee.startsDelivery(at: candidate)
         {
           open = candidate
         }
@@ -285,26 +287,27 @@ extension Streams {
 
   /// Weighs the frames from `position` on.
   private mutating func weighGeneral(
-    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ rest: Ref<StreamRest>, _ isFromServer: Bool, needed: Int
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ partial: Ref<PartialFrame>, _ isFromServer: Bool,
+    needed: Int
   ) -> Weight {
     let plan = currentPlan
     var probe = frame.pointee
     var at = position
-    var bits = rest.pointee.startsDelivery(at: position) ? 8 : 0
+    var bits = partial.pointee.startsDelivery(at: position) ? 8 : 0
     for _ in 0..<32 {
       if at == end {
         // Frames that end where everything that came ends.
         guard at > position else { return .open(0) }
         return bits + 8 >= needed ? .at(position) : .open(bits + 8)
       }
-      rest.pointee.search.credit -= 4
+      partial.pointee.search.credit -= 4
       switch plan.nextGeneral(bytes, at, end, message: nil, contents.pointer) {
       case .notAFrame, .stray: return .none
       case .needMore:
         // Of one that is not whole, nothing is known.
         return .open(at > position ? bits : 0)
       case .frame(let extent):
-        rest.pointee.search.credit -= (extent.end - extent.start) >> 4
+        partial.pointee.search.credit -= (extent.end - extent.start) >> 4
         guard
           plan.readGeneral(
             bytes, extent, isFromServer: isFromServer, isAnswered: true, contents.pointer, &probe),
@@ -323,17 +326,17 @@ extension Streams {
 
   /// What the frames that a direction holds say for the plan in use, in bits; `nil` where they say that it is another protocol. `isCut`
   /// tells that the beginning is missing.
-  mutating func weighGeneral(_ side: FlowSide, _ rest: Ref<StreamRest>, isFromServer: Bool) -> Int? {
+  mutating func weighGeneral(_ side: FlowSide, _ partial: Ref<PartialFrame>, isFromServer: Bool) -> Int? {
     let plan = currentPlan
-    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    let end = rest.pointee.end
-    var position = rest.pointee.start
+    let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+    let end = partial.pointee.end
+    var position = partial.pointee.start
     let isMessage = plan.pointee.framing.kind == .message
-    if !side.half.pointee.flags.contains(.fromStart), !isMessage {
-      let before = rest.pointee.search
-      defer { rest.pointee.search = before }
-      rest.pointee.beginSearch()
-      guard let first = firstGeneral(bytes, rest, isFromServer) else { return 0 }
+    if !side.state.pointee.flags.contains(.fromStart), !isMessage {
+      let before = partial.pointee.search
+      defer { partial.pointee.search = before }
+      partial.pointee.beginSearch()
+      guard let first = firstGeneral(bytes, partial, isFromServer) else { return 0 }
       position = first
     }
     var probe = frame.pointee
@@ -341,8 +344,8 @@ extension Streams {
     var failures = 0
     for _ in 0..<64 {
       guard position < end else { break }
-      let boundary = isMessage ? message(side, rest, from: position) : nil
-      switch next(side, bytes, rest, position, message: boundary, isFromServer: isFromServer) {
+      let boundary = isMessage ? message(side, partial, from: position) : nil
+      switch next(side, bytes, partial, position, message: boundary, isFromServer: isFromServer) {
       case .notAFrame: return bits > 0 && failures > 0 ? nil : bits > 40 ? bits : nil
       case .needMore: return bits
       case .stray(let count):
@@ -366,19 +369,19 @@ extension Streams {
     }
     // Frames of their lengths that end where everything ends.
     let isWhole =
-      position == end && plan.pointee.framing.kind == .counted && side.half.pointee.flags.contains(.fromStart)
+      position == end && plan.pointee.framing.kind == .counted && side.state.pointee.flags.contains(.fromStart)
     return bits > 0 && isWhole ? bits + 4 : bits
   }
 
   /// The first frame in bytes without their beginning that is proved by what follows it.
   private mutating func firstGeneral(
-    _ bytes: borrowing Bytes, _ rest: Ref<StreamRest>, _ isFromServer: Bool
+    _ bytes: borrowing Bytes, _ partial: Ref<PartialFrame>, _ isFromServer: Bool
   ) -> Int? {
     // Where a packet begins: in the midst of one, small numbers and words look like frames too easily, and looking costs too much.
-    for (candidate, _, _) in rest.pointee.deliveries(rest.pointee.count).prefix(32) {
-      rest.pointee.search.credit -= 1
-      guard rest.pointee.search.credit > 0 else { return nil }
-      switch weighGeneral(bytes, candidate, rest.pointee.end, rest, isFromServer, needed: 24) {
+    for (candidate, _, _) in partial.pointee.deliveries(partial.pointee.count).prefix(32) {
+      partial.pointee.search.credit -= 1
+      guard partial.pointee.search.credit > 0 else { return nil }
+      switch weighGeneral(bytes, candidate, partial.pointee.end, partial, isFromServer, needed: 24) {
       case .at(let place): return place
       case .open(let bits) where bits >= 20: return candidate
       case .open, .none: break
@@ -397,17 +400,17 @@ extension Streams {
   }
 
   /// Bits of proof that the plan in use, one of the general reader, decodes a connection; `nil` where something speaks against it.
-  mutating func proofOfGeneral(_ side: FlowSide, _ rest: Ref<StreamRest>) -> Int? {
+  mutating func proofOfGeneral(_ side: FlowSide, _ partial: Ref<PartialFrame>) -> Int? {
     let index = Int(protocols.currentIndex & 63)
     if currentPlan.pointee.framing.kind == .message, reader(side) == nil { return nil }
     let known = isServer(side, plan: index)
     var best: Int?
     for isFromServer in known.map({ [$0] }) ?? [false, true] {
-      guard let bits = weighGeneral(side, rest, isFromServer: isFromServer) else { continue }
+      guard let bits = weighGeneral(side, partial, isFromServer: isFromServer) else { continue }
       var total = bits
-      if let other = side.peer.half.pointee.rest, other.pointee.count > 0 {
+      if let other = side.peer.state.pointee.partial, other.pointee.count > 0 {
         guard let more = weighGeneral(side.peer, other, isFromServer: !isFromServer) else {
-          if side.peer.half.pointee.flags.contains(.fromStart) { continue }
+          if side.peer.state.pointee.flags.contains(.fromStart) { continue }
           best = max(best ?? .min, total)
           continue
         }
@@ -446,18 +449,18 @@ extension Streams {
   }
 
   /// The client, where the types of what both sides hold tell.
-  mutating func clientOfGeneral(_ side: FlowSide, _ rest: Ref<StreamRest>) -> Int? {
+  mutating func clientOfGeneral(_ side: FlowSide, _ partial: Ref<PartialFrame>) -> Int? {
     if let reader = reader(side) { return reader.pointee.isMasked ? side.number : side.peer.number }
-    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+    let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
     var votes = 0
     for isFromServer in [false, true] {
-      rest.pointee.beginSearch()
-      guard var position = firstGeneral(bytes, rest, isFromServer) else { continue }
+      partial.pointee.beginSearch()
+      guard var position = firstGeneral(bytes, partial, isFromServer) else { continue }
       var probe = frame.pointee
       for _ in 0..<16 {
-        guard position < rest.pointee.end,
+        guard position < partial.pointee.end,
           case .frame(let extent) = currentPlan.nextGeneral(
-            bytes, position, rest.pointee.end, message: nil, contents.pointer),
+            bytes, position, partial.pointee.end, message: nil, contents.pointer),
           currentPlan.readGeneral(
             bytes, extent, isFromServer: isFromServer, isAnswered: true, contents.pointer, &probe)
         else { break }
@@ -486,7 +489,7 @@ extension UnsafePointer<Plan> {
 
   /// The next place at or after `position` where a frame of the general reader may begin.
   fileprivate func nextCandidate(
-    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ rest: Ref<StreamRest>
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ partial: Ref<PartialFrame>
   ) -> Int? {
     var position = position
     switch pointee.framing.kind {
@@ -503,11 +506,11 @@ extension UnsafePointer<Plan> {
       // At the beginning of a packet, or after the end of a line or of a frame.
       let ends = pointee.general.map { UInt8(truncatingIfNeeded: $0.pointee.ends) } ?? 0x0a
       while position < end {
-        if position > rest.pointee.start {
+        if position > partial.pointee.start {
           let before = bytes.u8(position - 1)
           if before == 0x0a || before == ends { return position }
         }
-        if rest.pointee.startsDelivery(at: position) { return position }
+        if partial.pointee.startsDelivery(at: position) { return position }
         position += 1
       }
       return nil
@@ -518,8 +521,10 @@ extension UnsafePointer<Plan> {
       while position < end {
         if bytes.u8(position) == 0x3c {
           var before = position
-          while before > rest.pointee.start, XMLText.isBlank(bytes.u8(before - 1)) { before -= 1 }
-          if before > rest.pointee.start ? bytes.u8(before - 1) == 0x3e : rest.pointee.startsDelivery(at: position) {
+          while before > partial.pointee.start, XMLText.isBlank(bytes.u8(before - 1)) { before -= 1 }
+          if before > partial.pointee.start
+            ? bytes.u8(before - 1) == 0x3e : partial.pointee.startsDelivery(at: position)
+          {
             return position
           }
         }

@@ -65,18 +65,18 @@ extension Streams {
 
   /// The same for a frame at the start of what a direction holds, which it takes from there.
   @inline(never)
-  mutating func completeHeldMisfit(_ side: FlowSide, _ rest: Ref<StreamRest>, _ bytes: borrowing Bytes) {
-    let last = rest.pointee.mark(at: rest.pointee.start + frame.pointee.count - 1)
-    let isCarried = side.half.pointee.flags.contains(.carried)
-    let place = isCarried ? wireOffset(side, rest.pointee.streamOffset) : rest.pointee.streamOffset
+  mutating func completeHeldMisfit(_ side: FlowSide, _ partial: Ref<PartialFrame>, _ bytes: borrowing Bytes) {
+    let last = partial.pointee.mark(at: partial.pointee.start + frame.pointee.count - 1)
+    let isCarried = side.state.pointee.flags.contains(.carried)
+    let place = isCarried ? wireOffset(side, partial.pointee.streamOffset) : partial.pointee.streamOffset
     if isCarried, needs.contains(.undecoded) {
       tell(
-        .frame(isCarried: true), side, at: rest.pointee.streamOffset, bytes, from: rest.pointee.start,
+        .frame(isCarried: true), side, at: partial.pointee.streamOffset, bytes, from: partial.pointee.start,
         count: frame.pointee.count)
     }
     completeMisfit(side, bytes, at: last.timestamp, number: last.number, streamOffset: place)
-    if isCarried { countOnWire(side, rest) }
-    rest.pointee.needed = 0
-    rest.pointee.consume(frame.pointee.count)
+    if isCarried { countOnWire(side, partial) }
+    partial.pointee.needed = 0
+    partial.pointee.consume(frame.pointee.count)
   }
 }

@@ -27,10 +27,10 @@ extension Streams {
   /// The bytes on the wire that have made the first `count` bytes that a direction holds.
   @inline(__always)
   mutating func wireCount(
-    _ side: FlowSide, _ rest: Ref<StreamRest>, _ count: Int
+    _ side: FlowSide, _ partial: Ref<PartialFrame>, _ count: Int
   ) -> Int {
-    guard side.half.pointee.flags.contains(.carried) else { return count }
-    return wireCount(side, from: rest.pointee.streamOffset, count)
+    guard side.state.pointee.flags.contains(.carried) else { return count }
+    return wireCount(side, from: partial.pointee.streamOffset, count)
   }
 
   /// How many bytes on the wire have made the `count` bytes from `inner` on of the stream that is carried.
@@ -52,13 +52,13 @@ extension Streams {
 
   /// Where that stream ends.
   mutating func end(of side: FlowSide) -> UInt64 {
-    guard let tls = tls(of: side.flow) else { return side.half.pointee.offset }
+    guard let tls = tls(of: side.flow) else { return side.state.pointee.offset }
     return tls.pointee.ways[side.number].offsets.end
   }
 
   /// The place on the wire of the byte at `offset` of what a direction holds.
   mutating func wireOffset(_ side: FlowSide, _ offset: UInt64) -> UInt64 {
-    guard side.half.pointee.flags.contains(.carried) else { return offset }
+    guard side.state.pointee.flags.contains(.carried) else { return offset }
     guard let reader = reader(side) else { return place(side, offset) }
     return reader.pointee.offsets.wire(offset)
   }
@@ -66,9 +66,9 @@ extension Streams {
   /// Takes back what the frame in hand was counted for beyond what it was on the wire; it is still held.
   @inline(never)
   mutating func countOnWire(
-    _ side: FlowSide, _ rest: Ref<StreamRest>
+    _ side: FlowSide, _ partial: Ref<PartialFrame>
   ) {
-    let excess = UInt64(bitPattern: Int64(frame.pointee.count - wireCount(side, rest, frame.pointee.count)))
+    let excess = UInt64(bitPattern: Int64(frame.pointee.count - wireCount(side, partial, frame.pointee.count)))
     if frame.pointee.checksumStatus == .bad {
       ledger.pointee.damagedBytes &-= excess
     } else {
@@ -77,9 +77,9 @@ extension Streams {
   }
   /// Takes note of where the bytes begin that are passed over in search of a frame of the protocol.
   mutating func noteSkipped(
-    _ side: FlowSide, _ rest: Ref<StreamRest>
+    _ side: FlowSide, _ partial: Ref<PartialFrame>
   ) {
-    let place = wireOffset(side, rest.pointee.streamOffset)
+    let place = wireOffset(side, partial.pointee.streamOffset)
     if let reader = reader(side) {
       reader.pointee.innerSkippedFrom = place
     } else {
@@ -100,17 +100,17 @@ extension Streams {
 
   /// Tells of bytes that were passed over in search of a frame which never came.
   mutating func tellSkipped(_ flow: Ref<Flow>) {
-    guard flow.pointee.journal != .max else { return }
+    guard flow.pointee.anomalyRecord != .max else { return }
     for side in flow.sides {
-      let note = journals.note(side)
+      let note = anomalyRecords.note(side)
       let total = note.pointee.skipped
       guard total > 0 else { continue }
       note.pointee.skipped = 0
       raise(
         Issue(
           .resynchronised, timestamp: clock.moment, direction: side.direction,
-          streamOffset: side.half.pointee.flags.contains(.carried)
-            ? skippedFrom(side) : side.half.pointee.offset &- total,
+          streamOffset: side.state.pointee.flags.contains(.carried)
+            ? skippedFrom(side) : side.state.pointee.offset &- total,
           byteCount: total), flow)
     }
   }

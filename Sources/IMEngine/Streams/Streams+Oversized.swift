@@ -27,7 +27,7 @@ extension Streams {
   /// where there is none. The frame in hand then wants as many bytes as are waited for.
   @inline(never)
   mutating func oversize(_ side: FlowSide, _ bytes: borrowing Bytes, _ position: Int, _ end: Int) -> Int? {
-    guard !isInGapRegion, !side.half.pointee.flags.contains(.carried), skipped.count < Self.mostSkipped,
+    guard !isInGapRegion, !side.state.pointee.flags.contains(.carried), skipped.count < Self.mostSkipped,
       currentPlan.readOversized(bytes, position, end, frame)
     else { return nil }
     var probe = frame.pointee
@@ -43,49 +43,49 @@ extension Streams {
   /// Passes over the frame of `count` bytes that a direction holds the beginning of; true where it held all of it.
   @inline(never)
   mutating func skipOversized(
-    _ side: FlowSide, _ rest: Ref<StreamRest>, _ bytes: borrowing Bytes, _ count: Int
+    _ side: FlowSide, _ partial: Ref<PartialFrame>, _ bytes: borrowing Bytes, _ count: Int
   ) -> Bool {
-    let held = rest.pointee.count
+    let held = partial.pointee.count
     guard held >= min(count, Self.awaitedPrefix) else {
-      rest.pointee.needed = min(count, Self.awaitedPrefix)
+      partial.pointee.needed = min(count, Self.awaitedPrefix)
       return false
     }
-    return skip(side, rest, bytes, count)
+    return skip(side, partial, bytes, count)
   }
 
   @discardableResult
   private mutating func skip(
-    _ side: FlowSide, _ rest: Ref<StreamRest>, _ bytes: borrowing Bytes, _ count: Int
+    _ side: FlowSide, _ partial: Ref<PartialFrame>, _ bytes: borrowing Bytes, _ count: Int
   ) -> Bool {
-    let here = min(rest.pointee.count, count)
-    let start = rest.pointee.start
-    let last = rest.pointee.mark(at: start + here - 1)
+    let here = min(partial.pointee.count, count)
+    let start = partial.pointee.start
+    let last = partial.pointee.mark(at: start + here - 1)
     let prefix = bytes.span.withUnsafeBytes { Array($0[start..<start + min(here, Self.longestPrefix)]) }
     skipped[Self.key(side)] = SkippedFrame(
-      prefix: prefix, streamOffset: rest.pointee.streamOffset, count: count, passed: here, timestamp: last.timestamp,
+      prefix: prefix, streamOffset: partial.pointee.streamOffset, count: count, passed: here, timestamp: last.timestamp,
       number: last.number)
     budget.held += prefix.count
     ledger.pointee.decodedBytes += UInt64(here)
-    rest.pointee.needed = 0
-    rest.pointee.consume(here)
+    partial.pointee.needed = 0
+    partial.pointee.consume(here)
     if here == count {
       completeSkipped(side)
       return true
     }
-    rests.take(back: &side.half.pointee.rest)
-    side.half.pointee.passOver = UInt32(count - here)
-    side.half.pointee.flags.insert(.passing)
+    partials.take(back: &side.state.pointee.partial)
+    side.state.pointee.passOver = UInt32(count - here)
+    side.state.pointee.flags.insert(.passing)
     return false
   }
 
   /// Whether a direction in step holds the beginning of such a frame, where bytes are missing after it: then it is passed over.
-  mutating func beginsOversized(_ side: FlowSide, _ rest: Ref<StreamRest>) -> Bool {
+  mutating func beginsOversized(_ side: FlowSide, _ partial: Ref<PartialFrame>) -> Bool {
     select(side.flow.pointee.profile)
-    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    guard rest.pointee.count >= Int(currentPlan.pointee.headerCount),
-      let count = oversize(side, bytes, rest.pointee.start, rest.pointee.end), count > rest.pointee.count
+    let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+    guard partial.pointee.count >= Int(currentPlan.pointee.headerCount),
+      let count = oversize(side, bytes, partial.pointee.start, partial.pointee.end), count > partial.pointee.count
     else { return false }
-    skip(side, rest, bytes, count)
+    skip(side, partial, bytes, count)
     return true
   }
 
@@ -93,8 +93,8 @@ extension Streams {
   /// is skipped; false where they are others.
   mutating func skips(_ side: FlowSide, _ chunk: StreamChunk, _ count: Int) -> Bool {
     guard !skipped.isEmpty, var frame = skipped[Self.key(side)] else { return false }
-    let behind = side.half.pointee.offset &- UInt64(truncatingIfNeeded: chunk.count - count)
-    guard behind &+ UInt64(side.half.pointee.passOver) == frame.streamOffset &+ UInt64(frame.count) else {
+    let behind = side.state.pointee.offset &- UInt64(truncatingIfNeeded: chunk.count - count)
+    guard behind &+ UInt64(side.state.pointee.passOver) == frame.streamOffset &+ UInt64(frame.count) else {
       cutSkipped(side)
       return false
     }

@@ -24,9 +24,9 @@ extension Streams {
       flow.pointee.client = first ? 1 : 0
       return true
     }
-    let held = (0...1).reduce(0) { $0 + (flow.half($1).pointee.rest?.pointee.count ?? 0) }
+    let held = (0...1).reduce(0) { $0 + (flow.state($1).pointee.partial?.pointee.count ?? 0) }
     let mayWait =
-      !isEnd && held < Self.awaitedBytes && !side.half.pointee.flags.contains(.carried)
+      !isEnd && held < Self.awaitedBytes && !side.state.pointee.flags.contains(.carried)
       && clock.lastPacketAt.time(since: flow.pointee.firstSeen) < Self.awaitedTime
     var awaited = roles.awaited[flow.pointee.serial] ?? AwaitedRoles(profile: profile)
     // Not with every few bytes: that would cost the square of what is held.
@@ -55,7 +55,7 @@ extension Streams {
   private mutating func weighProfiles(_ flow: Ref<Flow>, _ profile: inout FlowProfile) -> Int {
     select(profile)
     guard !currentPlan.pointee.framing.isDelimited,
-      !(0...1).contains(where: { flow.half($0).pointee.flags.contains(.fromStart) })
+      !(0...1).contains(where: { flow.state($0).pointee.flags.contains(.fromStart) })
     else { return .max }
     var covered = coverage(flow)
     for i in protocols.plans.indices
@@ -75,12 +75,12 @@ extension Streams {
   private mutating func coverage(_ flow: Ref<Flow>) -> Int {
     var covered = 0
     for side in flow.sides {
-      guard let rest = side.half.pointee.rest else { continue }
-      let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-      rest.pointee.beginSearch()
-      guard case .at(var position) = search.find(bytes, rest, isEnd: true) else { continue }
+      guard let partial = side.state.pointee.partial else { continue }
+      let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+      partial.pointee.beginSearch()
+      guard case .at(var position) = search.find(bytes, partial, isEnd: true) else { continue }
       var probe = frame.pointee
-      while position < rest.pointee.end, currentPlan.read(bytes, position, rest.pointee.end, &probe) == .frame {
+      while position < partial.pointee.end, currentPlan.read(bytes, position, partial.pointee.end, &probe) == .frame {
         covered += probe.count
         position += probe.count
       }
@@ -90,14 +90,14 @@ extension Streams {
 
   /// The client, where what side `side` holds has a frame that only clients, or only servers, send.
   private mutating func clientByType(_ side: FlowSide) -> Int? {
-    guard let rest = side.half.pointee.rest else { return nil }
-    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    if currentPlan.pointee.framing.isDelimited { return clientOfChunk(bytes, rest, side) }
-    rest.pointee.beginSearch()
-    guard case .at(var position) = search.find(bytes, rest, isEnd: true) else { return nil }
+    guard let partial = side.state.pointee.partial else { return nil }
+    let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+    if currentPlan.pointee.framing.isDelimited { return clientOfChunk(bytes, partial, side) }
+    partial.pointee.beginSearch()
+    guard case .at(var position) = search.find(bytes, partial, isEnd: true) else { return nil }
     var probe = frame.pointee
     var looks = 4_096
-    while looks > 0, currentPlan.read(bytes, position, rest.pointee.end, &probe) == .frame {
+    while looks > 0, currentPlan.read(bytes, position, partial.pointee.end, &probe) == .frame {
       if probe.kind.pointee.flags.contains(.fromClient) { return side.number }
       if probe.kind.pointee.flags.contains(.fromServer) { return side.peer.number }
       position += probe.count

@@ -9,7 +9,7 @@ extension Streams {
   mutating func upgrades(_ side: FlowSide, _ bytes: borrowing Bytes, _ position: Int, _ end: Int) -> Bool {
     let flow = side.flow
     guard readsTLS, position < end, bytes.u8(position) == 0x16, !needs.contains(.undecoded), !isInGapRegion,
-      !side.half.pointee.flags.contains(.carried),
+      !side.state.pointee.flags.contains(.carried),
       side.number == Int(flow.pointee.client) || !flow.pointee.clientIsCertain,
       bytes.span.withUnsafeBytes({
         TLSConnection.looksLikeClientHello(UnsafeRawBufferPointer(rebasing: $0[position..<end]))
@@ -17,8 +17,8 @@ extension Streams {
     else { return false }
     carrierRecord(flow).pointee.upgradingSide = UInt8(truncatingIfNeeded: side.number)
     for side in flow.sides {
-      side.half.pointee.flags.subtract([.lost, .passing])
-      side.half.pointee.flags.insert(.carried)
+      side.state.pointee.flags.subtract([.lost, .passing])
+      side.state.pointee.flags.insert(.carried)
     }
     return true
   }

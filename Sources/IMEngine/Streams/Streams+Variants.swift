@@ -72,19 +72,19 @@ extension Streams {
     return false
   }
 
-  /// Looks for the first frame in what `rest` holds by the variant in use, and, as far as no message told which one it is,
+  /// Looks for the first frame in what `partial` holds by the variant in use, and, as far as no message told which one it is,
   /// by the other: for one that stands where a delivery begins, in front of what that one finds.
   mutating func findAny(
-    _ flow: Ref<Flow>, _ bytes: borrowing Bytes, _ rest: Ref<StreamRest>,
+    _ flow: Ref<Flow>, _ bytes: borrowing Bytes, _ partial: Ref<PartialFrame>,
     isEnd: Bool, countsParts: Bool = false
   ) -> SearchResult {
-    let result = self.search.find(bytes, rest, isEnd: isEnd, countsParts: countsParts)
+    let result = self.search.find(bytes, partial, isEnd: isEnd, countsParts: countsParts)
     guard let other = otherVariant, !flow.pointee.variantIsCertain else { return result }
     // Little is searched by both with every delivery; much at the end of the search, and each time twice as much has come.
-    let (held, before) = (rest.pointee.count, rest.pointee.search.othersHeld)
+    let (held, before) = (partial.pointee.count, partial.pointee.search.othersHeld)
     let isLittle = held <= 4_096
     var isDue = isEnd || isLittle || held >= 2 * before || held < before / 2
-    var limit = rest.pointee.end
+    var limit = partial.pointee.end
     switch result {
     case .at(let position):
       limit = position
@@ -92,27 +92,27 @@ extension Streams {
     case .open(let position): limit = position
     case .none: break
     }
-    guard isDue, limit > rest.pointee.start else { return result }
-    rest.pointee.search.othersHeld = held
+    guard isDue, limit > partial.pointee.start else { return result }
+    partial.pointee.search.othersHeld = held
     let own = flow.pointee.profile
-    let search = rest.pointee.search
-    rest.pointee.search = StreamRest.Search(credit: search.othersCredit)
+    let search = partial.pointee.search
+    partial.pointee.search = PartialFrame.Search(credit: search.othersCredit)
     doubt = Self.variantEvidence
     defer {
-      let left = rest.pointee.search.credit
-      rest.pointee.search = search
-      rest.pointee.search.othersCredit = left
+      let left = partial.pointee.search.credit
+      partial.pointee.search = search
+      partial.pointee.search.othersCredit = left
       doubt = 0
     }
     select(other)
     var waiting = limit
-    switch self.search.find(bytes, rest, isEnd: isEnd, countsParts: countsParts) {
+    switch self.search.find(bytes, partial, isEnd: isEnd, countsParts: countsParts) {
     case .at(let position)
-    where position < limit && (limit == rest.pointee.end || rest.pointee.startsDelivery(at: position)):
+    where position < limit && (limit == partial.pointee.end || partial.pointee.startsDelivery(at: position)):
       speak(flow, other)
       return .at(position)
     case .open(let position)
-    where isLittle && (limit == rest.pointee.end || rest.pointee.startsDelivery(at: position)):
+    where isLittle && (limit == partial.pointee.end || partial.pointee.startsDelivery(at: position)):
       waiting = position
     default: break
     }

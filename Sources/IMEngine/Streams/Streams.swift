@@ -36,7 +36,7 @@ struct Streams: ~Copyable {
   /// The second of the last frame.
   var second = Second(Timestamp(nanoseconds: 0))
   /// What directions hold of frames that are not whole yet.
-  let rests: RestStore
+  let partials: PartialFrameStore
   /// Frames that are passed over by their length, by the serial number and the side of their connection.
   var skipped: [UInt64: SkippedFrame] = [:]
   /// Whether what is decoded is in a gap region.
@@ -70,8 +70,8 @@ struct Streams: ~Copyable {
   /// The connection that the sink was told of last, and what `info` says of its plan was made of.
   var info = ConnectionInfo.none, informedOf = FlowProfile.none
 
-  let journals: FlowJournals
-  let holders: HolderQueue
+  let anomalyRecords: AnomalyRecords
+  let bufferingFlows: BufferingQueue
   let ledger: UnsafeMutablePointer<Ledger>
   let clock: PacketClock
   let budget: MemoryBudget
@@ -89,12 +89,12 @@ struct Streams: ~Copyable {
     frame.pointee.trailerCount = Int(protocols.current.pointee.framing.trailerCount)
     bodies = BodyReader(
       tlvLimit: options.tlvLimit, inflateLimit: options.inflateLimit, inflateRatio: options.inflateRatio)
-    rests = RestStore(budget: shared.budget)
+    partials = PartialFrameStore(budget: shared.budget)
     gapRegions = GapRegionTable(budget: shared.budget)
     ports = Set(options.ports)
     sinkCost = options.sinkCost.connection
     servers = ServerTable(budget: shared.budget, cost: options.sinkCost.server)
-    (journals, holders) = (shared.journals, shared.holders)
+    (anomalyRecords, bufferingFlows) = (shared.anomalyRecords, shared.bufferingFlows)
     (ledger, clock, budget) = (shared.ledger, shared.clock, shared.budget)
     needs = options.needs
     self.sink = sink
@@ -119,16 +119,16 @@ extension Streams {
     _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk
   ) {
     let flow = side.flow
-    let half = side.half
+    let state = side.state
     select(flow.pointee.profile)
-    if half.pointee.rest != nil || !half.pointee.flags.isDisjoint(with: .detour) {
+    if state.pointee.partial != nil || !state.pointee.flags.isDisjoint(with: .detour) {
       consumeBehindRest(side, bytes, chunk)
       return
     }
     // The usual case: whole frames, read where the packet holds them.
     var position = chunk.offset
     let end = chunk.end
-    let base = half.pointee.offset &- UInt64(truncatingIfNeeded: chunk.count)
+    let base = state.pointee.offset &- UInt64(truncatingIfNeeded: chunk.count)
     loop: while position < end {
       switch currentPlan.read(bytes, position, end, frame) {
       case .frame:
@@ -136,7 +136,7 @@ extension Streams {
         frame.pointee.number = chunk.number
         frame.pointee.streamOffset = base &+ UInt64(truncatingIfNeeded: position &- chunk.offset)
         guard isSound(flow, bytes, end) else {
-          half.pointee.flags.insert(.lost)
+          state.pointee.flags.insert(.lost)
           break loop
         }
         complete(side, bytes)
@@ -150,7 +150,7 @@ extension Streams {
         if misfit == .needMore { break loop }
         noteVersion(side, bytes, position, chunk.timestamp)
         guard misfit == .frame else {
-          half.pointee.flags.insert(.lost)
+          state.pointee.flags.insert(.lost)
           break loop
         }
         let place = base &+ UInt64(truncatingIfNeeded: position &- chunk.offset)
@@ -186,29 +186,29 @@ extension Streams {
     _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk
   ) {
     let flow = side.flow
-    let half = side.half
-    if half.pointee.flags.intersection([.delimited, .passing]) == .delimited {
+    let state = side.state
+    if state.pointee.flags.intersection([.delimited, .passing]) == .delimited {
       consumeChunks(side, bytes, chunk)
       return
     }
-    if half.pointee.flags.contains(.passing) {
-      let passed = min(chunk.count, Int(half.pointee.passOver))
-      half.pointee.passOver -= UInt32(passed)
+    if state.pointee.flags.contains(.passing) {
+      let passed = min(chunk.count, Int(state.pointee.passOver))
+      state.pointee.passOver -= UInt32(passed)
       let isSkipped = skips(side, chunk, passed)
       if !isSkipped {
         ledger.pointee.strayBytes += UInt64(passed)
         tracker.rare(of: flow).pointee.strayBytes += UInt64(passed)
         setAside(side, bytes, chunk.prefix(passed), after: chunk.count - passed)
       }
-      if half.pointee.passOver == 0 {
-        half.pointee.flags.remove(.passing)
+      if state.pointee.passOver == 0 {
+        state.pointee.flags.remove(.passing)
         if isSkipped { completeSkipped(side) }
-        closeGapRegion(side, at: half.pointee.offset &- UInt64(chunk.count - passed))
+        closeGapRegion(side, at: state.pointee.offset &- UInt64(chunk.count - passed))
       }
       if passed < chunk.count { consume(side, bytes, chunk.from(chunk.offset + passed)) }
       return
     }
-    if half.pointee.rest == nil, goesOn(side, bytes, chunk) {
+    if state.pointee.partial == nil, goesOn(side, bytes, chunk) {
       consume(side, bytes, chunk)
       return
     }
@@ -227,28 +227,28 @@ extension Streams {
   private mutating func keep(
     _ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk
   ) {
-    let half = side.half
+    let state = side.state
     append(side, bytes, chunk)
-    if half.pointee.flags.contains(.lost) {
+    if state.pointee.flags.contains(.lost) {
       decodeRest(side)
     } else {
-      half.pointee.rest?.pointee.needed = frame.pointee.count
+      state.pointee.partial?.pointee.needed = frame.pointee.count
     }
   }
 
   /// Keeps the last bytes that were delivered.
   mutating func append(_ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk) {
-    let half = side.half
-    let rest: Ref<StreamRest>
-    if let existing = half.pointee.rest {
-      rest = existing
+    let state = side.state
+    let partial: Ref<PartialFrame>
+    if let existing = state.pointee.partial {
+      partial = existing
     } else {
-      rest = rests.make()
-      half.pointee.rest = rest
-      holders.add(side, tracker.flows)
+      partial = partials.make()
+      state.pointee.partial = partial
+      bufferingFlows.add(side, tracker.flows)
     }
-    rest.pointee.append(
-      bytes, chunk, streamOffset: half.pointee.offset &- UInt64(truncatingIfNeeded: chunk.count))
+    partial.pointee.append(
+      bytes, chunk, streamOffset: state.pointee.offset &- UInt64(truncatingIfNeeded: chunk.count))
     if budget.isOverHeld { clock.wakeNow() }
   }
 
@@ -256,76 +256,76 @@ extension Streams {
   @inline(never)
   mutating func decodeRest(_ side: FlowSide, isEnd: Bool = false) {
     let flow = side.flow
-    let half = side.half
+    let state = side.state
     guard !currentPlan.pointee.framing.isDelimited else {
       return currentPlan.pointee.framing.isGeneral ? decodeGeneral(side, isEnd: isEnd) : decodeChunks(side)
     }
     var found: UInt64?
-    while let rest = half.pointee.rest {
-      if half.pointee.flags.contains(.lost) {
-        guard resynchronise(side, rest, isEnd: isEnd) else { break }
-        found = rest.pointee.streamOffset
+    while let partial = state.pointee.partial {
+      if state.pointee.flags.contains(.lost) {
+        guard resynchronise(side, partial, isEnd: isEnd) else { break }
+        found = partial.pointee.streamOffset
       }
-      if rest.pointee.count == 0 { break }
-      if rest.pointee.count < rest.pointee.needed { break }
-      let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-      let start = rest.pointee.start
-      let end = rest.pointee.end
-      if rest.pointee.mark(at: start).timestamp > decodeLimit { return }
+      if partial.pointee.count == 0 { break }
+      if partial.pointee.count < partial.pointee.needed { break }
+      let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
+      let start = partial.pointee.start
+      let end = partial.pointee.end
+      if partial.pointee.mark(at: start).timestamp > decodeLimit { return }
       switch currentPlan.read(bytes, start, end, frame) {
       case .frame:
-        let isCarried = locate(side, rest, rest.pointee.mark(at: start + frame.pointee.count - 1))
+        let isCarried = locate(side, partial, partial.pointee.mark(at: start + frame.pointee.count - 1))
         guard isSound(flow, bytes, end) else {
-          half.pointee.flags.insert(.lost)
+          state.pointee.flags.insert(.lost)
           // What was found by its proof and is no frame all the same must not be found again.
-          if found == rest.pointee.streamOffset { drop(side, rest, 1, isFound: false) }
+          if found == partial.pointee.streamOffset { drop(side, partial, 1, isFound: false) }
           continue
         }
         if isCarried, needs.contains(.undecoded) {
           tell(
-            .frame(isCarried: true), side, at: rest.pointee.streamOffset, bytes, from: start,
+            .frame(isCarried: true), side, at: partial.pointee.streamOffset, bytes, from: start,
             count: frame.pointee.count)
         }
         complete(side, bytes)
-        if isCarried { countOnWire(side, rest) }
-        rest.pointee.needed = 0
-        rest.pointee.consume(frame.pointee.count)
+        if isCarried { countOnWire(side, partial) }
+        partial.pointee.needed = 0
+        partial.pointee.consume(frame.pointee.count)
       case .needMore:
-        rest.pointee.needed = frame.pointee.count
+        partial.pointee.needed = frame.pointee.count
         return
       case .notAFrame:
         if upgrades(side, bytes, start, end) { return }
         if speaksVariant(flow, bytes, start, end) { continue }
         if !isEnd, let count = oversize(side, bytes, start, end) {
-          guard skipOversized(side, rest, bytes, count) else { return }
+          guard skipOversized(side, partial, bytes, count) else { return }
           continue
         }
         let misfit = readMisfit(side, bytes, start, end)
         if misfit == .needMore, !isEnd {
-          rest.pointee.needed = frame.pointee.count
+          partial.pointee.needed = frame.pointee.count
           return
         }
-        noteVersion(side, bytes, start, rest.pointee.mark(at: start).timestamp)
+        noteVersion(side, bytes, start, partial.pointee.mark(at: start).timestamp)
         guard misfit == .frame else {
-          half.pointee.flags.insert(.lost)
+          state.pointee.flags.insert(.lost)
           continue
         }
-        completeHeldMisfit(side, rest, bytes)
+        completeHeldMisfit(side, partial, bytes)
       }
     }
-    if let rest = half.pointee.rest, rest.pointee.count == 0 { rests.take(back: &half.pointee.rest) }
+    if let partial = state.pointee.partial, partial.pointee.count == 0 { partials.take(back: &state.pointee.partial) }
   }
 
   /// Gives the frame in hand, at the front of what a direction holds, its offset, and the time and number of the packet that
   /// brought its last byte; whether a carrier brought it.
   @inline(__always)
-  mutating func locate(_ side: FlowSide, _ rest: Ref<StreamRest>, _ last: StreamRest.Mark) -> Bool {
+  mutating func locate(_ side: FlowSide, _ partial: Ref<PartialFrame>, _ last: PartialFrame.Mark) -> Bool {
     frame.pointee.timestamp = last.timestamp
     frame.pointee.number = last.number
     frame.pointee.acknowledged = last.acknowledged
-    let isCarried = side.half.pointee.flags.contains(.carried)
+    let isCarried = side.state.pointee.flags.contains(.carried)
     frame.pointee.streamOffset =
-      isCarried ? wireOffset(side, rest.pointee.streamOffset) : rest.pointee.streamOffset
+      isCarried ? wireOffset(side, partial.pointee.streamOffset) : partial.pointee.streamOffset
     return isCarried
   }
 
@@ -386,7 +386,7 @@ extension Streams {
     raise(
       Issue(
         .unsupportedVersion(head: head), timestamp: at, direction: side.direction,
-        streamOffset: side.half.pointee.offset), side.flow)
+        streamOffset: side.state.pointee.offset), side.flow)
   }
 
   /// Whether a header follows the damaged frame, so that its length was right; also when nothing follows yet.

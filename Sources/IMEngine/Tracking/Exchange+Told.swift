@@ -9,7 +9,7 @@ extension Exchange {
   ) {
     var kept = KeptExchange(
       number: id, session: connection, direction: direction, firstAt: sentAt, flow: 0, connection: connection,
-      bodyCount: 0, end: 0, fingerprint: 0, clock: 0, flags: [.good, .settled], plan: plan, kind: kind)
+      bodyCount: 0, end: 0, fingerprint: 0, clock: 0, flags: [.good, .resolved], plan: plan, kind: kind)
     var rest = ExchangeRest(repeats: UInt16(clamping: copies - 1))
     if fate == .acked || fate == .ackedAfterRetry { _ = kept.answered(at: decidedAt, status: 0) }
     kept.copied(at: decidedAt, clock: 0, &rest)

@@ -17,7 +17,7 @@ package struct Exchange: Sendable, BitwiseCopyable {
     /// A copy with a wrong checksum was seen.
     package static let bad = Flags(rawValue: 2)
     /// The fate is decided.
-    package static let settled = Flags(rawValue: 4)
+    package static let resolved = Flags(rawValue: 4)
     /// The answer came after the time for it had run out.
     package static let late = Flags(rawValue: 8)
     /// The answer refused it.
@@ -58,7 +58,7 @@ package struct Exchange: Sendable, BitwiseCopyable {
   package let acks: UInt16
   /// What is known of it.
   package let flags: Flags
-  /// What it has come to; it counts only with `Flags.settled`, and an answer that comes late changes it.
+  /// What it has come to; it counts only with `Flags.resolved`, and an answer that comes late changes it.
   package let outcome: FateAndCause
   /// The index of the plan that decodes it, in `EngineOptions.plans`.
   package let plan: UInt8
@@ -116,5 +116,5 @@ package struct Exchange: Sendable, BitwiseCopyable {
   /// `latency`, when only one copy was seen before the answer: after a repeat nobody can tell which copy was answered
   /// (Karn's rule). It is final with the fate: a copy from before the answer that comes to light later, because it was held
   /// behind a hole, changes neither.
-  package var roundTrip: Nanoseconds? { repeats == 0 || flags.contains(.settled) && fate == .acked ? latency : nil }
+  package var roundTrip: Nanoseconds? { repeats == 0 || flags.contains(.resolved) && fate == .acked ? latency : nil }
 }

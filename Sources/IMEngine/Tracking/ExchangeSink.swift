@@ -109,10 +109,10 @@ package struct FrameNote: Sendable, BitwiseCopyable {
 /// Hears of exchanges.
 package protocol ExchangeSink: AnyObject {
   /// The fate of `exchange` was decided, or decided anew when an answer came late.
-  func settled(_ exchange: borrowing Exchange)
-  /// The same of many, for whoever needs no more of them: `EngineOptions.Needs.settlements`. They are told late, but
+  func resolved(_ exchange: borrowing Exchange)
+  /// The same of many, for whoever needs no more of them: `EngineOptions.Needs.resolutions`. They are told late, but
   /// before the end of the capture is.
-  func settled(_ batch: Span<Settlement>)
+  func resolved(_ batch: Span<Resolution>)
   /// `exchange` is forgotten; nothing of it will change.
   func finished(_ exchange: borrowing Exchange)
   /// The connection with this serial number is a further one of a session whose last one, `previous`, is over. `time` is
@@ -130,9 +130,9 @@ package protocol ExchangeSink: AnyObject {
 /// What a sink does not ask for, it need not hear.
 extension ExchangeSink {
   /// Nothing.
-  package func settled(_ exchange: borrowing Exchange) {}
+  package func resolved(_ exchange: borrowing Exchange) {}
   /// Nothing.
-  package func settled(_ batch: Span<Settlement>) {}
+  package func resolved(_ batch: Span<Resolution>) {}
   /// Nothing.
   package func finished(_ exchange: borrowing Exchange) {}
   /// Nothing.

@@ -87,7 +87,7 @@ struct FrameRecord: BitwiseCopyable {
     clock = UInt16(truncatingIfNeeded: frame.pointee.time)
     let end = frame.pointee.streamOffset &+ UInt64(truncatingIfNeeded: frame.pointee.count)
     streamEnd = UInt32(truncatingIfNeeded: end)
-    sequenceEnd = side.half.pointee.next &- UInt32(truncatingIfNeeded: side.half.pointee.offset &- end)
+    sequenceEnd = side.state.pointee.next &- UInt32(truncatingIfNeeded: side.state.pointee.offset &- end)
     sequence = frame.pointee.sequence
     if frame.pointee.flags.contains(.sequence) {
       facts.insert(.hasNumber)
@@ -128,7 +128,7 @@ struct FrameRecord: BitwiseCopyable {
     } else if plan.pointee.ackPlus != 0 {
       named = plan.number(before: named, by: plan.ackPlus(of: kind))
     }
-    let peer = side.peer.half
+    let peer = side.peer.state
     acknowledged = peer.pointee.acknowledged
     if peer.pointee.flags.contains(.acknowledged) { facts.insert(.hasAcknowledged) }
     if plan.pointee.general != nil, kind.pointee.flags.contains(.unnumbered), frame.pointee.acknowledged != 0 {
@@ -145,7 +145,7 @@ struct FrameRecord: BitwiseCopyable {
     named = frame.pointee.answered
     if plan.pointee.ackPlus != 0 { named = plan.number(before: named, by: plan.ackPlus(of: kind)) }
     facts.formIntersection([.hasAcknowledged])
-    let peer = side.peer.half
+    let peer = side.peer.state
     acknowledged = peer.pointee.acknowledged
     if peer.pointee.flags.contains(.acknowledged) { facts.insert(.hasAcknowledged) }
   }

@@ -22,7 +22,7 @@ struct KeptExchange: BitwiseCopyable {
     static let isRepeated = Marks(rawValue: 2)
     /// It has an `ExchangeRest`.
     static let hasRest = Marks(rawValue: 4)
-    /// A connection's handshake was asked for by it: `ConnectionFigures.handshakeExchange` may name it.
+    /// A connection's handshake was asked for by it: `ConnectionMetrics.handshakeExchange` may name it.
     static let isHandshake = Marks(rawValue: 8)
     /// A receipt said that it was delivered.
     static let isDelivered = Marks(rawValue: 16)
@@ -52,7 +52,7 @@ struct KeptExchange: BitwiseCopyable {
   private var detail: UInt16
   /// What is known of it.
   var flags: Exchange.Flags
-  /// What it has come to; it counts only with `Flags.settled`, and an answer that comes late changes it.
+  /// What it has come to; it counts only with `Flags.resolved`, and an answer that comes late changes it.
   var outcome = FateAndCause()
   /// The index of the plan that decodes it, in `EngineOptions.plans`.
   let plan: UInt8

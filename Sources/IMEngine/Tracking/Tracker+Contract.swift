@@ -6,7 +6,7 @@ extension Tracker {
   /// Takes note of an interval that `frame` tells, and of a client's silence that was longer than agreed.
   @inline(never)
   mutating func keepContract(
-    _ frame: UnsafePointer<Frame>, _ figure: Ref<ConnectionFigures>, _ side: FlowSide, _ plan: UnsafePointer<Plan>
+    _ frame: UnsafePointer<Frame>, _ figure: Ref<ConnectionMetrics>, _ side: FlowSide, _ plan: UnsafePointer<Plan>
   ) {
     let beats = beats(figure, side.flow)
     if frame.pointee.keepAlive > 0 {
@@ -19,7 +19,7 @@ extension Tracker {
 
   /// The interval that a profile fixes, from the first heartbeat on.
   mutating func fixContract(
-    _ figure: Ref<ConnectionFigures>, _ flow: Ref<Flow>, _ plan: UnsafePointer<Plan>
+    _ figure: Ref<ConnectionMetrics>, _ flow: Ref<Flow>, _ plan: UnsafePointer<Plan>
   ) {
     let beats = beats(figure, flow)
     guard beats.pointee.expected == 0 else { return }
@@ -29,7 +29,7 @@ extension Tracker {
   }
 }
 
-extension HeartbeatFigures {
+extension HeartbeatMetrics {
   /// The client is to be heard of at least so often; `thousandths` of that may pass, 0 says nothing of it.
   mutating func agree(milliseconds: Int64, thousandths: UInt32) {
     expected = UInt32(clamping: milliseconds)

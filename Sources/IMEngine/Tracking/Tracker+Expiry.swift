@@ -13,7 +13,7 @@ extension Tracker {
         settleCursor = max(settleCursor, table.head)
       }
       let exchange = table.pointer(settleCursor)
-      if exchange.pointee.flags.isDisjoint(with: [.settled, .moved]) {
+      if exchange.pointee.flags.isDisjoint(with: [.resolved, .moved]) {
         let flow = flows.pointer(exchange.pointee.flow)
         let deadline = deadline(exchange, flow)
         if deadline <= now || isEnd, isEnd || !mayBeFilled(exchange, flow, deadline, now) {
@@ -35,7 +35,7 @@ extension Tracker {
     // What was moved more than once has left entries behind, and so has what was answered.
     if waiting.isFull {
       waiting.makeRoom {
-        table.pointer(ifThere: $0).map { !$0.pointee.flags.isDisjoint(with: [.settled, .moved]) } ?? true
+        table.pointer(ifThere: $0).map { !$0.pointee.flags.isDisjoint(with: [.resolved, .moved]) } ?? true
       }
     }
     waiting.add(UInt32(truncatingIfNeeded: table.tail &- 1), due: firstAt.advanced(by: Self.leastTimeout))
@@ -44,7 +44,7 @@ extension Tracker {
   /// Settles what has run out of time behind younger exchanges.
   private mutating func settleWaiting(_ now: Timestamp) {
     while let link = waiting.popDue(now) {
-      guard let exchange = table.pointer(ifThere: link), exchange.pointee.flags.isDisjoint(with: [.settled, .moved])
+      guard let exchange = table.pointer(ifThere: link), exchange.pointee.flags.isDisjoint(with: [.resolved, .moved])
       else { continue }
       let flow = flows.pointer(exchange.pointee.flow)
       let deadline = deadline(exchange, flow)
@@ -70,7 +70,7 @@ extension Tracker {
   /// would be settled anyway; but when that is looked at depends on the exchanges that began before it.
   @inline(never)
   mutating func settleOverdue(_ exchange: Ref<KeptExchange>, _ now: Timestamp) {
-    guard exchange.pointee.flags.isDisjoint(with: [.settled, .moved]),
+    guard exchange.pointee.flags.isDisjoint(with: [.resolved, .moved]),
       now > table.lastAt(exchange).advanced(by: timeouts(exchange))
     else { return }
     let flow = flows.pointer(exchange.pointee.flow)
@@ -87,7 +87,7 @@ extension Tracker {
   /// Whether an exchange has been quiet for so long that it is to be forgotten: when it is depends on those that began before it.
   @inline(__always)
   func isForgotten(_ exchange: Ref<KeptExchange>, _ now: Timestamp) -> Bool {
-    now.time(since: exchange.pointee.firstAt) > Self.retention && exchange.pointee.flags.contains(.settled)
+    now.time(since: exchange.pointee.firstAt) > Self.retention && exchange.pointee.flags.contains(.resolved)
       && now.time(since: max(table.lastAt(exchange), exchange.pointee.ackedAt)) > Self.retention
   }
 
@@ -117,7 +117,7 @@ extension Tracker {
     if fate != .pending, figure.pointee.heartbeats != .max, role == .heartbeat {
       heartbeats.pointer(figure.pointee.heartbeats).pointee.wentWithoutAnswer(fate)
     }
-    settle(exchange, role, fate, flow)
+    resolve(exchange, role, fate, flow)
   }
 
   /// What an exchange's type is for.
@@ -141,7 +141,7 @@ extension Tracker {
       return false
     }
     let oldest = table.pointer(table.head)
-    guard oldest.pointee.flags.intersection([.settled, .moved]) == .settled, !oldest.pointee.hasRest else {
+    guard oldest.pointee.flags.intersection([.resolved, .moved]) == .resolved, !oldest.pointee.hasRest else {
       return false
     }
     table.dropOldest()
@@ -170,7 +170,7 @@ extension Tracker {
       // What was dropped stands in its place until something is put at the front.
       table.dropOldest()
       if flags.contains(.moved) { continue }
-      if !flags.contains(.settled) {
+      if !flags.contains(.resolved) {
         // At most three in four are moved in a round, three for each message that is added: in a flood of messages without answers,
         // making room must not become expensive.
         if moved < table.capacity / 4 * 3 {
@@ -211,7 +211,7 @@ extension Tracker {
     while left > 0, position < table.tail {
       let exchange = table.pointer(position)
       position += 1
-      guard exchange.pointee.flags.isDisjoint(with: [.settled, .moved]) else { continue }
+      guard exchange.pointee.flags.isDisjoint(with: [.resolved, .moved]) else { continue }
       let flow = flows.pointer(exchange.pointee.flow)
       guard flow.pointee.isLeaving else { continue }
       left -= 1
@@ -225,7 +225,7 @@ extension Tracker {
       let exchange = table.pointer(table.head)
       if !exchange.pointee.flags.contains(.moved) {
         let last = max(table.lastAt(exchange), exchange.pointee.ackedAt)
-        guard exchange.pointee.flags.contains(.settled), now.time(since: last) > Self.retention
+        guard exchange.pointee.flags.contains(.resolved), now.time(since: last) > Self.retention
         else { return }
         table.dropOldest()
         finish(exchange)

@@ -4,10 +4,10 @@ import IMWire
 extension Tracker {
   /// Whether rare figures, or those of heartbeats, are nearly all in use, and there may be no more of them.
   var isShortOfRareFigures: Bool {
-    isShort(rareFigures.count, rareFigures.room, OwnedPool<RareFigures>.growthCost)
+    isShort(rareFigures.count, rareFigures.room, OwnedPool<RareMetrics>.growthCost)
   }
   var isShortOfHeartbeats: Bool {
-    isShort(heartbeats.count, heartbeats.room, OwnedPool<HeartbeatFigures>.growthCost)
+    isShort(heartbeats.count, heartbeats.room, OwnedPool<HeartbeatMetrics>.growthCost)
   }
 
   /// The same of what is kept of carriers.
@@ -22,37 +22,37 @@ extension Tracker {
 
   /// The other figures of a connection, made when they are not there. They are made also beyond the limit; room is made
   /// behind the frame.
-  mutating func rare(_ figure: Ref<ConnectionFigures>, _ flow: Ref<Flow>) -> Ref<RareFigures> {
+  mutating func rare(_ figure: Ref<ConnectionMetrics>, _ flow: Ref<Flow>) -> Ref<RareMetrics> {
     if figure.pointee.rare == .max {
-      if rareFigures.room == 0 { budget.take(.decoded, OwnedPool<RareFigures>.growthCost) }
-      figure.pointee.rare = rareFigures.allocate(RareFigures(), owner: flow.pointee.index)
+      if rareFigures.room == 0 { budget.take(.decoded, OwnedPool<RareMetrics>.growthCost) }
+      figure.pointee.rare = rareFigures.allocate(RareMetrics(), owner: flow.pointee.index)
       if isShortOfRareFigures { sessions.hasNews = true }
     }
     return rareFigures.pointer(figure.pointee.rare)
   }
 
   /// The same of a connection that is decoded.
-  mutating func rare(of flow: Ref<Flow>) -> Ref<RareFigures> {
+  mutating func rare(of flow: Ref<Flow>) -> Ref<RareMetrics> {
     rare(figures.pointer(flow.pointee.figures), flow)
   }
 
   /// The figures of a connection's heartbeats, in the same way.
-  mutating func beats(_ figure: Ref<ConnectionFigures>, _ flow: Ref<Flow>) -> Ref<HeartbeatFigures> {
+  mutating func beats(_ figure: Ref<ConnectionMetrics>, _ flow: Ref<Flow>) -> Ref<HeartbeatMetrics> {
     if figure.pointee.heartbeats == .max { figure.pointee.heartbeats = newBeats(of: flow) }
     return heartbeats.pointer(figure.pointee.heartbeats)
   }
 
   /// The index of new metrics of heartbeats, for `flow`.
   mutating func newBeats(of flow: Ref<Flow>) -> UInt32 {
-    if heartbeats.room == 0 { budget.take(.decoded, OwnedPool<HeartbeatFigures>.growthCost) }
-    let place = heartbeats.allocate(HeartbeatFigures(), owner: flow.pointee.index)
+    if heartbeats.room == 0 { budget.take(.decoded, OwnedPool<HeartbeatMetrics>.growthCost) }
+    let place = heartbeats.allocate(HeartbeatMetrics(), owner: flow.pointee.index)
     if isShortOfHeartbeats { sessions.hasNews = true }
     return place
   }
 
   /// The other figures as reports have them.
-  mutating func rareFigures(of figures: ConnectionFigures) -> RareFigures {
-    var result = figures.rare == .max ? RareFigures() : rareFigures.pointer(figures.rare).pointee
+  mutating func rareFigures(of figures: ConnectionMetrics) -> RareMetrics {
+    var result = figures.rare == .max ? RareMetrics() : rareFigures.pointer(figures.rare).pointee
     for way in 0...1 {
       result.fates[way].units = figures.units[way]
       result.fates[way].acked = figures.acked[way]
@@ -80,7 +80,7 @@ extension Tracker {
   /// Counts one more, or with `step` -1 one less, of `outcome` in direction `way`, for a type that has this role.
   @inline(__always)
   mutating func count(
-    _ figure: Ref<ConnectionFigures>, _ flow: Ref<Flow>, _ role: FrameRole, _ outcome: FateAndCause, _ way: Int,
+    _ figure: Ref<ConnectionMetrics>, _ flow: Ref<Flow>, _ role: FrameRole, _ outcome: FateAndCause, _ way: Int,
     by step: Int32 = 1
   ) {
     if role != .message {
@@ -93,7 +93,7 @@ extension Tracker {
   }
 
   private mutating func countControl(
-    _ figure: Ref<ConnectionFigures>, _ flow: Ref<Flow>, _ fate: Fate, _ step: Int32
+    _ figure: Ref<ConnectionMetrics>, _ flow: Ref<Flow>, _ fate: Fate, _ step: Int32
   ) {
     guard fate.isFailure else { return }
     let n = UInt32(bitPattern: step)

@@ -52,7 +52,7 @@ extension Tracker {
 
   /// The request's exchange was answered by an acknowledgment.
   mutating func acknowledgeHandshake(
-    _ exchange: Ref<KeptExchange>, _ figure: Ref<ConnectionFigures>
+    _ exchange: Ref<KeptExchange>, _ figure: Ref<ConnectionMetrics>
   ) {
     if exchange.pointee.flags.contains(.refused) {
       figure.pointee.handshake.insert(.refused)
@@ -62,7 +62,7 @@ extension Tracker {
     ready(figure, exchange.pointee.ackedAt)
   }
 
-  private mutating func ready(_ figure: Ref<ConnectionFigures>, _ now: Timestamp) {
+  private mutating func ready(_ figure: Ref<ConnectionMetrics>, _ now: Timestamp) {
     if figure.pointee.readyAt == .distantPast, !isTimeless { figure.pointee.readyAt = now }
   }
 }

@@ -16,17 +16,17 @@ extension Tracker {
   /// The peer acknowledged bytes of `side` that were not captured.
   @inline(never)
   mutating func noteAhead(_ side: FlowSide, _ now: Timestamp) {
-    let (flow, half) = (side.flow, side.half)
-    guard flow.pointee.figures != .max, half.pointee.state != .held else { return }
+    let (flow, state) = (side.flow, side.state)
+    guard flow.pointee.figures != .max, state.pointee.phase != .held else { return }
     var held: (UInt32, UInt32)?
-    if let queue = half.pointee.queue, let first = queue.pointee.firstStart, let last = queue.pointee.lastEnd {
+    if let queue = state.pointee.queue, let first = queue.pointee.firstStart, let last = queue.pointee.lastEnd {
       held = (first, last)
     }
-    let (acknowledged, next) = (half.pointee.acknowledged, half.pointee.next)
+    let (acknowledged, next) = (state.pointee.acknowledged, state.pointee.next)
     // A FIN has a number, and is no byte.
     guard acknowledged &- next != 1 else { return }
     rare(of: flow).pointee.losses[side.number].ahead(
-      at: now, to: acknowledged, next: next, held: held, isCertain: half.pointee.state == .fresh)
+      at: now, to: acknowledged, next: next, held: held, isCertain: state.pointee.phase == .fresh)
   }
 
   /// Bytes of `side` up to what comes next were given up; `now` is when bytes behind them were seen first.
@@ -34,7 +34,7 @@ extension Tracker {
   mutating func noteLoss(_ side: FlowSide, _ count: Int, _ now: Timestamp) {
     let flow = side.flow
     guard flow.pointee.figures != .max else { return }
-    let next = side.half.pointee.next
+    let next = side.state.pointee.next
     rare(of: flow).pointee.losses[side.number].lost(
       from: next &- UInt32(truncatingIfNeeded: count), to: next, at: now)
   }
@@ -44,17 +44,17 @@ extension Tracker {
   private mutating func lacks(
     _ flow: Ref<Flow>, _ side: Int, after begin: Timestamp, upTo end: Timestamp
   ) -> Bool {
-    let half = flow.half(side)
+    let state = flow.state(side)
     // A hole that may still be filled is one as long as it is not.
-    if half.pointee.state == .open, let queue = half.pointee.queue,
-      queue.pointee.hasHole(after: begin, upTo: end, next: half.pointee.next)
+    if state.pointee.phase == .open, let queue = state.pointee.queue,
+      queue.pointee.hasHole(after: begin, upTo: end, next: state.pointee.next)
     {
       return true
     }
     let rare = figures.pointer(flow.pointee.figures).pointee.rare
     guard rare != .max else { return false }
     return rareFigures.pointer(rare).pointee.losses[side].contains(
-      after: begin, upTo: end, next: half.pointee.next)
+      after: begin, upTo: end, next: state.pointee.next)
   }
 
   /// A hole younger than this may still be filled by what is sent again.
@@ -66,8 +66,8 @@ extension Tracker {
     _ exchange: Ref<KeptExchange>, _ flow: Ref<Flow>, _ deadline: Timestamp,
     _ now: Timestamp
   ) -> Bool {
-    let half = flow.half(flow.pointee.side(exchange.pointee.direction.reversed))
-    guard let queue = half.pointee.queue, half.pointee.state == .open, let first = queue.pointee.firstTimestamp,
+    let state = flow.state(flow.pointee.side(exchange.pointee.direction.reversed))
+    guard let queue = state.pointee.queue, state.pointee.phase == .open, let first = queue.pointee.firstTimestamp,
       first > exchange.pointee.firstAt, first <= deadline
     else { return false }
     return now.time(since: first) < Self.youngHole
@@ -79,7 +79,7 @@ extension Tracker {
     guard rare != .max else { return nil }
     let losses = rareFigures.pointer(rare)
     guard !losses.pointee.losses[side].isEmpty else { return nil }
-    return losses.pointee.losses[side].last(upTo: end, next: flow.half(side).pointee.next)
+    return losses.pointee.losses[side].last(upTo: end, next: flow.state(side).pointee.next)
   }
 
   /// Decides what a message is whose time for an answer ended at `deadline`, and takes note of where it stopped.
@@ -118,14 +118,14 @@ extension Ref<Flow> {
   /// where no packet of the peer was captured.
   func hasAcknowledged(_ end: UInt32, _ direction: Direction) -> Bool? {
     let side = pointee.side(direction)
-    let half = half(side)
-    guard self.half(1 - side).pointee.packets > 0 else { return nil }
-    guard half.pointee.flags.contains(.acknowledged), half.pointee.state == .open else { return false }
+    let state = state(side)
+    guard self.state(1 - side).pointee.packets > 0 else { return nil }
+    guard state.pointee.flags.contains(.acknowledged), state.pointee.phase == .open else { return false }
     // A FIN has a number, and is no byte.
-    let next = half.pointee.flags.contains(.finished) ? half.pointee.next &- 1 : half.pointee.next
-    let ahead = half.pointee.acknowledged &- next
+    let next = state.pointee.flags.contains(.finished) ? state.pointee.next &- 1 : state.pointee.next
+    let ahead = state.pointee.acknowledged &- next
     // What a carrier holds may be longer than it was on the wire: then everything that came is the measure.
-    if pointee.carrier != .max, half.pointee.acknowledged.isAtOrAfter(next) { return true }
-    return (UInt32(truncatingIfNeeded: half.pointee.offset) &+ ahead).isAtOrAfter(end)
+    if pointee.carrier != .max, state.pointee.acknowledged.isAtOrAfter(next) { return true }
+    return (UInt32(truncatingIfNeeded: state.pointee.offset) &+ ahead).isAtOrAfter(end)
   }
 }

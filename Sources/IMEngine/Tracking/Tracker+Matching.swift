@@ -73,7 +73,7 @@ extension Tracker {
         number: nextID, session: flow.pointee.session, direction: record.pointee.direction,
         firstAt: record.pointee.timestamp, flow: record.pointee.flow, connection: flow.pointee.serial,
         bodyCount: record.pointee.bodyCount, end: 0, fingerprint: 0, clock: 0,
-        flags: record.pointee.facts.contains(.isBad) ? [.bad, .settled] : [.good, .settled],
+        flags: record.pointee.facts.contains(.isBad) ? [.bad, .resolved] : [.good, .resolved],
         plan: record.pointee.profile.plan,
         kind: record.pointee.kind.pointee.index), id: nextID)
     new.pointee.outcome.decide(.unacknowledged)
@@ -91,7 +91,7 @@ extension Tracker {
     own.sequence = 3 << 62 | UInt64(nextID)
     withUnsafePointer(to: own) { exchange($0, flow, plan, &note) }
     guard let new = find(flow.pointee.session, own.direction, own.sequence) else { return }
-    settle(new, role(new), .unknown, flow)
+    resolve(new, role(new), .unknown, flow)
   }
 
   /// A copy that comes as much later was sent again on purpose.
@@ -271,8 +271,8 @@ extension Tracker {
 
   /// Whether a message of `direction` that an acknowledgment names may still be decoded, because bytes in front of it are missing so far.
   private func mayStillCome(_ flow: Ref<Flow>, _ direction: Direction) -> Bool {
-    let half = flow.half(flow.pointee.side(direction))
-    return half.pointee.queue != nil || half.pointee.rest != nil
+    let state = flow.state(flow.pointee.side(direction))
+    return state.pointee.queue != nil || state.pointee.partial != nil
   }
 
   /// Joins a frame that is no acknowledgment, as `record` says, to what it acknowledges all the same.
@@ -340,7 +340,9 @@ extension Tracker {
         continue
       }
       // What was left open on purpose once ends the search, too.
-      if plan.pointee.general != nil, newest.pointee.flags.contains(.settled), newest.pointee.fate == .unknown { break }
+      if plan.pointee.general != nil, newest.pointee.flags.contains(.resolved), newest.pointee.fate == .unknown {
+        break
+      }
       farthest = distance
     }
     // The oldest first, as they were sent.
@@ -362,7 +364,7 @@ extension Tracker {
   private mutating func leavesOpen(_ exchange: Ref<KeptExchange>, _ answer: Answer, _ flow: Ref<Flow>) -> Bool {
     let answering = flow.pointee.side(exchange.pointee.direction.reversed)
     guard let loss = lastLoss(flow, answering, upTo: answer.at), loss > exchange.pointee.firstAt else { return false }
-    if !exchange.pointee.flags.contains(.settled) { settle(exchange, role(exchange), .unknown, flow) }
+    if !exchange.pointee.flags.contains(.resolved) { resolve(exchange, role(exchange), .unknown, flow) }
     return true
   }
 
@@ -449,19 +451,19 @@ extension Tracker {
     if exchange.pointee.isHandshake, table.link(of: exchange) == figure.pointee.handshakeExchange {
       acknowledgeHandshake(exchange, figure)
     }
-    settle(exchange, role, answer.refuses ? .rejected : exchange.pointee.isRepeated ? .ackedAfterRetry : .acked, flow)
+    resolve(exchange, role, answer.refuses ? .rejected : exchange.pointee.isRepeated ? .ackedAfterRetry : .acked, flow)
   }
 
   /// Counts a heartbeat's answer. One that was given up before is no longer missed, or no longer unknown.
   private mutating func answeredHeartbeat(
-    _ exchange: Ref<KeptExchange>, _ figure: Ref<ConnectionFigures>,
+    _ exchange: Ref<KeptExchange>, _ figure: Ref<ConnectionMetrics>,
     _ roundTrip: Nanoseconds?
   ) {
     // There are none where a profile that was read again has made it one.
     guard figure.pointee.heartbeats != .max else { return }
     let beats = heartbeats.pointer(figure.pointee.heartbeats)
     beats.pointee.answered(after: roundTrip)
-    guard exchange.pointee.flags.contains(.settled) else { return }
+    guard exchange.pointee.flags.contains(.resolved) else { return }
     switch exchange.pointee.fate {
     case .unanswered, .damaged: beats.pointee.missed &-= beats.pointee.missed > 0 ? 1 : 0
     case .unknown: beats.pointee.unknown &-= beats.pointee.unknown > 0 ? 1 : 0

@@ -43,9 +43,9 @@ extension Tracker {
     guard record.pointee.facts.isSuperset(of: [.hasAcknowledged, .isCurrent]), flow.pointee.carrier == .max else {
       return nil
     }
-    let half = flow.half(flow.pointee.side(direction))
-    let next = half.pointee.flags.contains(.finished) ? half.pointee.next &- 1 : half.pointee.next
-    return UInt32(truncatingIfNeeded: half.pointee.offset) &+ (record.pointee.acknowledged &- next)
+    let state = flow.state(flow.pointee.side(direction))
+    let next = state.pointee.flags.contains(.finished) ? state.pointee.next &- 1 : state.pointee.next
+    return UInt32(truncatingIfNeeded: state.pointee.offset) &+ (record.pointee.acknowledged &- next)
   }
 
   /// What an answer without a number belongs to: the oldest open exchange of its connection.
@@ -101,10 +101,10 @@ extension Tracker {
     if let oldest { return oldest }
     guard let doubtful else { return early }
     // What precedes a hole that may still be filled may be the message that is meant.
-    let half = flow.half(asking)
+    let state = flow.state(asking)
     if let received, received != doubtful.pointee.end,
-      half.pointee.queue != nil || half.pointee.state != .open,
-      received.isAtOrAfter(UInt32(truncatingIfNeeded: half.pointee.offset) &+ 1)
+      state.pointee.queue != nil || state.pointee.phase != .open,
+      received.isAtOrAfter(UInt32(truncatingIfNeeded: state.pointee.offset) &+ 1)
     {
       return nil
     }

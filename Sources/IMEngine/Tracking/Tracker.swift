@@ -47,9 +47,9 @@ struct Tracker: ~Copyable {
   let sinkCost: Int
   /// Open exchanges that were given up for want of room.
   var evicted: UInt64 = 0
-  var figures = Pool<ConnectionFigures>()
-  var heartbeats = OwnedPool<HeartbeatFigures>()
-  var rareFigures = OwnedPool<RareFigures>()
+  var figures = Pool<ConnectionMetrics>()
+  var heartbeats = OwnedPool<HeartbeatMetrics>()
+  var rareFigures = OwnedPool<RareMetrics>()
   /// Whether connections were forgotten that were not over.
   var hasEvictedConnections = false
   /// What is kept of connections in carriers, by `Flow.carrier`: a PROXY header names the client.
@@ -100,7 +100,7 @@ struct Tracker: ~Copyable {
   /// What stands for names that are not to be shown.
   let identities: IdentityHash
   /// Fates that are to be told in one batch.
-  var settlements = SettlementBatch()
+  var resolutions = ResolutionBatch()
   private let wantsSettled: Bool, wantsSettlements: Bool
   let wantsFinished: Bool
 
@@ -116,15 +116,15 @@ struct Tracker: ~Copyable {
     sessions = SessionTable(planCount: options.plans.count, seed: options.seed, budget: budget)
     table = ExchangeTable(
       maximumCount: options.exchangeCapacity, seed: options.seed, budget: budget,
-      keepsIDs: !options.needs.isDisjoint(with: [.frames, .settled, .finished]))
+      keepsIDs: !options.needs.isDisjoint(with: [.frames, .resolved, .finished]))
     budget.take(.exchanges, table.capacity * (table.costPerExchange + sinkCost))
     totalCount = options.plans.count * Self.kinds
     totals = .allocate(capacity: max(1, totalCount))
     totals.initialize(repeating: KindTotals(), count: totalCount)
     planRoles = Array(repeating: .other, count: totalCount)
     planTimeouts = Array(repeating: Self.leastTimeout, count: totalCount)
-    wantsSettled = options.needs.contains(.settled)
-    wantsSettlements = options.needs.contains(.settlements)
+    wantsSettled = options.needs.contains(.resolved)
+    wantsSettlements = options.needs.contains(.resolutions)
     wantsFinished = options.needs.contains(.finished)
     for (index, plan) in options.plans.enumerated() { noteKinds(of: plan, at: index) }
   }
@@ -241,7 +241,7 @@ struct Tracker: ~Copyable {
   /// Takes note of a heartbeat's first copy.
   @inline(never)
   mutating func heartbeat(
-    _ now: Timestamp, _ figure: Ref<ConnectionFigures>, _ flow: Ref<Flow>, _ plan: UnsafePointer<Plan>
+    _ now: Timestamp, _ figure: Ref<ConnectionMetrics>, _ flow: Ref<Flow>, _ plan: UnsafePointer<Plan>
   ) {
     if plan.pointee.heartbeatInterval > .zero { fixContract(figure, flow, plan) }
     if let (interval, change) = beats(figure, flow).pointee.sent(at: now) {
@@ -253,16 +253,16 @@ struct Tracker: ~Copyable {
 
   /// Decides the fate of an exchange, whose type is for `role`, and tells.
   @inline(__always)
-  mutating func settle(
+  mutating func resolve(
     _ exchange: Ref<KeptExchange>, _ role: FrameRole, _ fate: Fate, _ flow: Ref<Flow>
   ) {
     let figure = figures.pointer(flow.pointee.figures)
     let way = Int(exchange.pointee.direction.rawValue)
     let total = total(exchange.pointee.plan, exchange.pointee.kind)
-    if exchange.pointee.flags.contains(.settled) {
+    if exchange.pointee.flags.contains(.resolved) {
       settleLate(exchange, role, to: fate, figure, flow, total)
     } else {
-      exchange.pointee.flags.insert(.settled)
+      exchange.pointee.flags.insert(.resolved)
       figure.pointee.unsettled &-= 1
       exchange.pointee.outcome.decide(fate)
     }
@@ -279,7 +279,7 @@ struct Tracker: ~Copyable {
   @inline(never)
   private mutating func settleLate(
     _ exchange: Ref<KeptExchange>, _ role: FrameRole, to fate: Fate,
-    _ figure: Ref<ConnectionFigures>, _ flow: Ref<Flow>, _ total: Ref<KindTotals>
+    _ figure: Ref<ConnectionMetrics>, _ flow: Ref<Flow>, _ total: Ref<KindTotals>
   ) {
     let way = Int(exchange.pointee.direction.rawValue)
     count(figure, flow, role, exchange.pointee.outcome, way, by: -1)
@@ -294,16 +294,16 @@ struct Tracker: ~Copyable {
   @inline(__always)
   mutating func tellSettled(_ exchange: Ref<KeptExchange>, _ endpoint: UInt32) {
     if wantsSettlements {
-      settlements.append(Settlement(exchange, endpoint: endpoint))
-      if settlements.isFull { tellSettlements() }
+      resolutions.append(Resolution(exchange, endpoint: endpoint))
+      if resolutions.isFull { tellSettlements() }
     }
-    if wantsSettled { sink.settled(table.told(exchange)) }
+    if wantsSettled { sink.resolved(table.told(exchange)) }
   }
 
   /// Tells of the fates that were kept.
   @inline(never)
   mutating func tellSettlements() {
-    if settlements.count > 0 { sink.settled(settlements.span) }
-    settlements.clear()
+    if resolutions.count > 0 { sink.resolved(resolutions.span) }
+    resolutions.clear()
   }
 }

@@ -1,6 +1,6 @@
 extension Catalogue {
   /// Every figure by its scope.
-  package static let all: [(scope: String, figures: [FigureInfo])] = [
+  package static let all: [(scope: String, figures: [MetricInfo])] = [
     ("The run", run.map(\.info)), ("A server, and all connections", servers.map(\.info)),
     ("A protocol", profiles.map(\.info)), ("A type of frames", types.map(\.info)),
     ("The numbers of a counter", sequences.map(\.info)),

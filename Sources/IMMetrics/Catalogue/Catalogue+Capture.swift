@@ -3,12 +3,12 @@ import IMEngine
 /// What the capture has counted, and what it had at its last document.
 package final class CaptureSnapshot {
   /// Now, and then.
-  package let now: CaptureFigures, before: CaptureFigures?
+  package let now: CaptureMetrics, before: CaptureMetrics?
   /// Documents made; messages left out by the sample.
   package let written: UInt64, sampledOut: UInt64
 
   /// A snapshot of its parts.
-  package init(_ now: CaptureFigures, since before: CaptureFigures?, written: UInt64, sampledOut: UInt64) {
+  package init(_ now: CaptureMetrics, since before: CaptureMetrics?, written: UInt64, sampledOut: UInt64) {
     self.now = now
     self.before = before
     self.written = written
@@ -16,7 +16,7 @@ package final class CaptureSnapshot {
   }
 }
 
-extension CaptureFigures {
+extension CaptureMetrics {
   /// How much a figure has grown; `nil` when it is not known.
   package static func growth(_ now: UInt64?, _ before: UInt64?) -> UInt64? {
     guard let now else { return nil }
@@ -24,7 +24,7 @@ extension CaptureFigures {
   }
 
   /// The part of the received packets that the kernel dropped since `previous`; `nil` when it is not known.
-  package func lossRatio(since previous: CaptureFigures?) -> Double? {
+  package func lossRatio(since previous: CaptureMetrics?) -> Double? {
     guard let received = Self.growth(received, previous?.received), received > 0,
       let dropped = Self.growth(dropped, previous?.dropped)
     else { return nil }
@@ -33,10 +33,10 @@ extension CaptureFigures {
 }
 
 extension Catalogue {
-  private typealias Row = Figure<CaptureSnapshot>
+  private typealias Row = Metric<CaptureSnapshot>
 
   /// The figures of the capture's documents.
-  package static let captures: [Figure<CaptureSnapshot>] =
+  package static let captures: [Metric<CaptureSnapshot>] =
     [
       capture("packets.received", "packets that the kernel received") { $0.received },
       capture("packets.dropped", "packets that the kernel dropped") { $0.dropped },
@@ -53,7 +53,7 @@ extension Catalogue {
         "capture.ratio.dropped", .ratio, .now,
         "share of received packets that the kernel dropped since the previous document; 0 to 1",
         capture: ["ratio.dropped"],
-        rule: FigureRule("capture_drop_ratio", .packets), kind: .gauge
+        rule: MetricRule("capture_drop_ratio", .packets), kind: .gauge
       ) { capture, _, _ in capture.now.lossRatio(since: capture.before).map { .ratio($0) } },
       capture("interrupted.packets", "packets read when a signal ended the run before the end of its files") {
         $0.interruption?.packets
@@ -90,23 +90,23 @@ extension Catalogue {
     ]
 
   private static func capture(
-    _ name: String, _ help: String, _ unit: FigureUnit = .count, _ kind: FigureKind = .counter,
-    _ read: @escaping @Sendable (CaptureFigures) -> UInt64?
-  ) -> Figure<CaptureSnapshot> {
+    _ name: String, _ help: String, _ unit: MetricUnit = .count, _ kind: MetricKind = .counter,
+    _ read: @escaping @Sendable (CaptureMetrics) -> UInt64?
+  ) -> Metric<CaptureSnapshot> {
     Row("capture.\(name)", unit, kind == .gauge ? .now : .packet, help, capture: [name], kind: kind) {
       capture, _, _ in read(capture.now).map { .count($0) }
     }
   }
 
   private static func capture(
-    _ name: String, _ help: String, kind: FigureKind, _ read: @escaping @Sendable (CaptureFigures) -> UInt64?
-  ) -> Figure<CaptureSnapshot> { capture(name, help, .count, kind, read) }
+    _ name: String, _ help: String, kind: MetricKind, _ read: @escaping @Sendable (CaptureMetrics) -> UInt64?
+  ) -> Metric<CaptureSnapshot> { capture(name, help, .count, kind, read) }
 
   private static func delta(
-    _ name: String, _ help: String, _ read: @escaping @Sendable (CaptureFigures) -> UInt64?
-  ) -> Figure<CaptureSnapshot> {
+    _ name: String, _ help: String, _ read: @escaping @Sendable (CaptureMetrics) -> UInt64?
+  ) -> Metric<CaptureSnapshot> {
     Row("capture.delta.\(name)", .count, .now, help, capture: ["delta.\(name)"], kind: .gauge) { capture, _, _ in
-      CaptureFigures.growth(read(capture.now), capture.before.flatMap(read)).map { .count($0) }
+      CaptureMetrics.growth(read(capture.now), capture.before.flatMap(read)).map { .count($0) }
     }
   }
 }

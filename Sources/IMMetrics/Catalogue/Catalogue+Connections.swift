@@ -63,10 +63,10 @@ package final class ConnectionSnapshot {
 }
 
 extension Catalogue {
-  private typealias Row = Figure<ConnectionSnapshot>
+  private typealias Row = Metric<ConnectionSnapshot>
 
   /// The figures of a connection. Sums of both directions stand in front of each direction's.
-  package static let connections: [Figure<ConnectionSnapshot>] =
+  package static let connections: [Metric<ConnectionSnapshot>] =
     (counted { !$0.contains("{") }
     + [
       Row(
@@ -103,7 +103,7 @@ extension Catalogue {
     ] + deltas).filter { !$0.info.connection.isEmpty || !$0.info.text.isEmpty }.map { $0.only(\.connection) }
 
   /// What reports count, at the places that `isWanted` takes.
-  private static func counted(_ isWanted: (String) -> Bool) -> [Figure<ConnectionSnapshot>] {
+  private static func counted(_ isWanted: (String) -> Bool) -> [Metric<ConnectionSnapshot>] {
     reports.compactMap { figure in
       let places = figure.info.connection.filter(isWanted)
       if places.isEmpty { return nil }
@@ -114,7 +114,7 @@ extension Catalogue {
     }
   }
 
-  private static let beats: [Figure<ConnectionSnapshot>] = [
+  private static let beats: [Metric<ConnectionSnapshot>] = [
     beat("sent", .count, "heartbeats, not counting copies") { beats, _ in .count(UInt64(beats.sent)) },
     beat("answered", .count, "heartbeats answered") { beats, _ in .count(UInt64(beats.answered)) },
     beat(
@@ -144,16 +144,16 @@ extension Catalogue {
   ]
 
   private static func beat(
-    _ name: String, _ unit: FigureUnit, _ help: String, _ text: [FigureText] = [],
-    _ read: @escaping @Sendable (HeartbeatFigures, UInt64) -> FigureValue?
-  ) -> Figure<ConnectionSnapshot> {
+    _ name: String, _ unit: MetricUnit, _ help: String, _ text: [MetricPresentation] = [],
+    _ read: @escaping @Sendable (HeartbeatMetrics, UInt64) -> MetricValue?
+  ) -> Metric<ConnectionSnapshot> {
     Row(
       "heartbeats.connection.\(name)", unit, .report, help, connection: ["heartbeat.\(name)"], text: text,
       kind: unit == .count ? .counter : .gauge
     ) { connection, _, _ in connection.report.heartbeats.flatMap { read($0, connection.keepAlive) } }
   }
 
-  private static let deltas: [Figure<ConnectionSnapshot>] = [
+  private static let deltas: [Metric<ConnectionSnapshot>] = [
     delta("messages", "messages since the previous document") { $0.units },
     delta("acked", "messages answered since the previous document") { $0.acked },
     delta(
@@ -164,9 +164,9 @@ extension Catalogue {
   ]
 
   private static func delta(
-    _ name: String, _ help: String, _ unit: FigureUnit = .count,
+    _ name: String, _ help: String, _ unit: MetricUnit = .count,
     _ read: @escaping @Sendable (ConnectionSnapshot.Totals) -> UInt64
-  ) -> Figure<ConnectionSnapshot> {
+  ) -> Metric<ConnectionSnapshot> {
     Row("delta.\(name)", unit, .report, help, connection: ["delta.\(name)"], kind: .gauge) { connection, _, _ in
       .change(Int64(bitPattern: read(connection.now) &- read(connection.last)))
     }

@@ -20,7 +20,7 @@ package final class IntervalSnapshot {
 
 extension Catalogue {
   /// The figures of a server's minute.
-  package static let intervals: [Figure<IntervalSnapshot>] =
+  package static let intervals: [Metric<IntervalSnapshot>] =
     (fates.map { $0.of { $0.metrics.messages } } + minuteCopies + minuteConnections + minuteHandshakes
     + [
       Row("checksums.minute", .count, .packet, "frames {result}", by: [.checked], interval: ["checksum.{result}"]) {
@@ -30,7 +30,7 @@ extension Catalogue {
     + [
       connectionSuccess.of { $0.metrics.connections }.named {
         $0.interval = ["ratio.connection_success"]
-        $0.rule = FigureRule("connection_success", .attempts)
+        $0.rule = MetricRule("connection_success", .attempts)
       }
     ] + minuteRoundTrips
     + [
@@ -41,13 +41,13 @@ extension Catalogue {
     ] + reports.map { $0.of { $0.metrics.counts } })
     .filter { !$0.info.interval.isEmpty }.map { $0.only(\.interval) }
 
-  private typealias Row = Figure<IntervalSnapshot>
+  private typealias Row = Metric<IntervalSnapshot>
 
-  private static let minuteConnections: [Figure<IntervalSnapshot>] = [
+  private static let minuteConnections: [Metric<IntervalSnapshot>] = [
     connection("attempts", "connection attempts") { $0.attempts },
     connection("succeeded", "connection attempts that succeeded") { $0.succeeded },
     connection(
-      "refused", "connection attempts that were refused", rule: FigureRule("connections_refused", .refusedConnections)
+      "refused", "connection attempts that were refused", rule: MetricRule("connections_refused", .refusedConnections)
     ) { $0.refused },
     connection("timed_out", "connection attempts that were not answered") { $0.timedOut },
     Row(
@@ -61,7 +61,7 @@ extension Catalogue {
   ]
 
   /// Copies, counted with their frames.
-  private static let minuteCopies: [Figure<IntervalSnapshot>] = [
+  private static let minuteCopies: [Metric<IntervalSnapshot>] = [
     copies("retries", "copies of frames of any type that were sent deliberately") { $0.deliberateCopies },
     copies("immediate", "copies of frames of any type that were sent back to back with the first") {
       $0.immediateDuplicates
@@ -71,14 +71,14 @@ extension Catalogue {
 
   private static func copies(
     _ name: String, _ help: String, _ read: @escaping @Sendable (FrameCounts) -> UInt64
-  ) -> Figure<IntervalSnapshot> {
+  ) -> Metric<IntervalSnapshot> {
     Row("copies.minute.\(name)", .count, .packet, help, interval: ["copies.\(name)"]) { minute, _, _ in
       .count(read(minute.metrics.frames))
     }
   }
 
   /// The protocol's own handshakes, of connections whose last report came in the minute.
-  private static let minuteHandshakes: [Figure<IntervalSnapshot>] = [
+  private static let minuteHandshakes: [Metric<IntervalSnapshot>] = [
     handshake("requested", "handshakes of the protocol that were requested") { $0.requested },
     handshake("answered", "handshakes of the protocol that were answered") { $0.answered },
     handshake("acknowledged", "handshakes of the protocol that were acknowledged but not answered") { $0.acknowledged },
@@ -89,23 +89,23 @@ extension Catalogue {
 
   private static func handshake(
     _ name: String, _ help: String, _ read: @escaping @Sendable (HandshakeCounts) -> UInt64
-  ) -> Figure<IntervalSnapshot> {
+  ) -> Metric<IntervalSnapshot> {
     Row("handshakes.minute.\(name)", .count, .end, help, interval: ["handshakes.\(name)"]) { minute, _, _ in
       minute.metrics.handshakes.requested == 0 ? nil : .count(read(minute.metrics.handshakes))
     }
   }
 
   private static func connection(
-    _ name: String, _ help: String, _ column: (title: String, order: Int)? = nil, rule: FigureRule? = nil,
+    _ name: String, _ help: String, _ column: (title: String, order: Int)? = nil, rule: MetricRule? = nil,
     _ read: @escaping @Sendable (ConnectionCounts) -> UInt64
-  ) -> Figure<IntervalSnapshot> {
+  ) -> Metric<IntervalSnapshot> {
     Row(
       "connections.\(name)", .count, .end, help, interval: ["connections.\(name)"], rule: rule,
       text: column.map { [.column(.periods, $0.title, order: $0.order)] } ?? []
     ) { minute, _, _ in .count(read(minute.metrics.connections)) }
   }
 
-  private static let minuteHeartbeats: [Figure<IntervalSnapshot>] = [
+  private static let minuteHeartbeats: [Metric<IntervalSnapshot>] = [
     beat("sent", .count, .packet, "heartbeats, not counting copies") { .count($0.sent) },
     beat("answered", .count, .firstFate, "heartbeats answered") { .count($0.answered) },
     beat(
@@ -131,16 +131,16 @@ extension Catalogue {
   ]
 
   private static func beat(
-    _ name: String, _ unit: FigureUnit, _ moment: FigureMoment, _ help: String, _ text: [FigureText] = [],
-    _ read: @escaping @Sendable (HeartbeatCounts) -> FigureValue?
-  ) -> Figure<IntervalSnapshot> {
+    _ name: String, _ unit: MetricUnit, _ moment: MetricTiming, _ help: String, _ text: [MetricPresentation] = [],
+    _ read: @escaping @Sendable (HeartbeatCounts) -> MetricValue?
+  ) -> Metric<IntervalSnapshot> {
     Row(
       "heartbeats.minute.\(name)", unit, moment, help, interval: ["heartbeat.\(name)"], text: text,
       kind: unit == .count ? .counter : .gauge
     ) { minute, _, _ in minute.metrics.heartbeats.isEmpty ? nil : read(minute.metrics.heartbeats) }
   }
 
-  private static let minuteRoundTrips: [Figure<IntervalSnapshot>] =
+  private static let minuteRoundTrips: [Metric<IntervalSnapshot>] =
     coarse(percentiles.map(\.name)).map { $0.of { $0.roundTrips } } + [
       Row(
         "rtt.histogram", .histogram, .firstFate,
@@ -161,12 +161,12 @@ extension Catalogue {
 
   /// Round trips with these percentiles: of both directions, for documents that had only these, and of each. `accuracy` is said of
   /// percentiles.
-  static func coarse(_ names: [String], accuracy: String = "") -> [Figure<RTTReport>] {
+  static func coarse(_ names: [String], accuracy: String = "") -> [Metric<RTTReport>] {
     let chosen = percentiles.filter { names.contains($0.name) }
     func row(
-      _ name: String, _ help: String, _ read: @escaping @Sendable (RTTHistogram) -> FigureValue?
-    ) -> Figure<RTTReport> {
-      Figure(
+      _ name: String, _ help: String, _ read: @escaping @Sendable (RTTHistogram) -> MetricValue?
+    ) -> Metric<RTTReport> {
+      Metric(
         "rtt.coarse.\(name)", name == "count" ? .count : .time, .firstFate, help, connection: ["rtt.\(name)"],
         interval: ["rtt.\(name)"], kind: name == "count" ? .counter : .gauge
       ) { trips, _, _ in trips.both.count == 0 ? nil : read(trips.both) }
@@ -187,13 +187,13 @@ extension Catalogue {
   /// The same of each direction; text has these only.
   private static func coarseByDirection(
     _ percentiles: [(name: String, percent: Double)], _ accuracy: String
-  ) -> [Figure<RTTReport>] {
+  ) -> [Metric<RTTReport>] {
     func row(
       _ name: String, _ help: String, column: String? = nil,
-      _ read: @escaping @Sendable (RTTHistogram) -> FigureValue?
-    ) -> Figure<RTTReport> {
+      _ read: @escaping @Sendable (RTTHistogram) -> MetricValue?
+    ) -> Metric<RTTReport> {
       let columns = [("client_to_server", "c2s", 7), ("server_to_client", "s2c", 8)]
-      return Figure(
+      return Metric(
         "rtt.coarse.direction.\(name)", name == "count" ? .count : .time, .firstFate, help, by: [.direction],
         connection: ["rtt.{direction}.\(name)"], interval: ["rtt.{direction}.\(name)"],
         text: column.map { column in

@@ -7,10 +7,10 @@ extension Dimension {
 }
 
 extension Catalogue {
-  private typealias Row = Figure<ListedConnection>
+  private typealias Row = Metric<ListedConnection>
 
   /// The metrics of a connection in a list, as `imdump streams` prints them: of both directions together, then of each.
-  package static let listed: [Figure<ListedConnection>] =
+  package static let listed: [Metric<ListedConnection>] =
     [
       time("duration", "duration_us", "from the first packet to the last", "seconds") { $0.duration.count },
       time(
@@ -73,33 +73,33 @@ extension Catalogue {
       acknowledged("max", "the longest time from a segment to its acknowledgment") { $0.maximum?.count },
     ]
 
-  private static func column(_ title: String?) -> [FigureText] { title.map { [.column(.listed, $0)] } ?? [] }
+  private static func column(_ title: String?) -> [MetricPresentation] { title.map { [.column(.listed, $0)] } ?? [] }
 
-  private static func columns(_ titles: [String]) -> [FigureText] {
+  private static func columns(_ titles: [String]) -> [MetricPresentation] {
     titles.isEmpty ? [] : [.columns(.listed, zip(["c2s", "s2c"], titles).map { ($0, $1) })]
   }
 
   private static func time(
     _ name: String, _ place: String, _ help: String, _ title: String? = nil,
     _ read: @escaping @Sendable (ListedConnection) -> Int64?
-  ) -> Figure<ListedConnection> {
+  ) -> Metric<ListedConnection> {
     Row("listed.\(name)", .time, .report, help, json: [place], text: column(title), kind: .gauge) { row, _, _ in
       read(row).map { .nanoseconds($0) }
     }
   }
 
   private static func one(
-    _ name: String, _ place: String, _ help: String, _ unit: FigureUnit = .count, title: String? = nil,
+    _ name: String, _ place: String, _ help: String, _ unit: MetricUnit = .count, title: String? = nil,
     _ read: @escaping @Sendable (ListedConnection) -> UInt64
-  ) -> Figure<ListedConnection> {
+  ) -> Metric<ListedConnection> {
     Row("listed.\(name)", unit, .report, help, json: [place], text: column(title)) { row, _, _ in .count(read(row)) }
   }
 
   /// A count of both directions together.
   private static func both(
-    _ name: String, _ place: String, _ help: String, _ unit: FigureUnit = .count, title: String? = nil,
+    _ name: String, _ place: String, _ help: String, _ unit: MetricUnit = .count, title: String? = nil,
     _ read: @escaping @Sendable (ListedConnection, Int) -> UInt64
-  ) -> Figure<ListedConnection> {
+  ) -> Metric<ListedConnection> {
     one(name, place, help, unit, title: title) { read($0, 0) &+ read($0, 1) }
   }
 
@@ -107,7 +107,7 @@ extension Catalogue {
   private static func messages(
     _ name: String, _ help: String, title: String? = nil,
     _ read: @escaping @Sendable (ListedConnection, Int) -> UInt64
-  ) -> Figure<ListedConnection> {
+  ) -> Metric<ListedConnection> {
     Row("listed.\(name)", .count, .report, help, json: [name], text: column(title)) { row, _, _ in
       row.isDecoded ? .count(read(row, 0) &+ read(row, 1)) : nil
     }
@@ -115,9 +115,9 @@ extension Catalogue {
 
   /// A metric of each direction.
   private static func each(
-    _ place: String, _ help: String, _ unit: FigureUnit = .count, titles: [String] = [],
-    _ read: @escaping @Sendable (ListedConnection, Int) -> FigureValue?
-  ) -> Figure<ListedConnection> {
+    _ place: String, _ help: String, _ unit: MetricUnit = .count, titles: [String] = [],
+    _ read: @escaping @Sendable (ListedConnection, Int) -> MetricValue?
+  ) -> Metric<ListedConnection> {
     Row(
       "listed.dir.\(place)", unit, .report, help + " {dir}", by: [.dir], json: ["{dir}.\(place)"],
       text: columns(titles), kind: unit == .time ? .gauge : .counter
@@ -125,15 +125,15 @@ extension Catalogue {
   }
 
   private static func segments(
-    _ place: String, _ help: String, _ read: @escaping @Sendable (SegmentFigures) -> UInt32
-  ) -> Figure<ListedConnection> {
+    _ place: String, _ help: String, _ read: @escaping @Sendable (SegmentMetrics) -> UInt32
+  ) -> Metric<ListedConnection> {
     each(place, help) { .count(UInt64(read($0.segments[$1]))) }
   }
 
   private static func acknowledged(
     _ name: String, _ help: String, titles: [String] = [],
     _ read: @escaping @Sendable (AckRoundTrips) -> Int64?
-  ) -> Figure<ListedConnection> {
+  ) -> Metric<ListedConnection> {
     each("ack_rtt_us.\(name)", help, .time, titles: titles) { row, direction in
       read(row.segments[direction].roundTrips).map { .nanoseconds($0) }
     }

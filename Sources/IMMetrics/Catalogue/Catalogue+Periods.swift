@@ -15,16 +15,16 @@ package final class PeriodSnapshot {
 }
 
 extension Catalogue {
-  private typealias Row = Figure<PeriodSnapshot>
+  private typealias Row = Metric<PeriodSnapshot>
 
   /// The figures of a period of the whole run: its own, and those of a server's minute that can be told by the moment of their
   /// cause.
-  package static let periods: [Figure<PeriodSnapshot>] =
+  package static let periods: [Metric<PeriodSnapshot>] =
     [
       Row(
         "period.sent", .count, .packet,
         "messages by the time of their first copy, including those that ask for no answer",
-        interval: ["sent"], rule: FigureRule("messages", .messages)
+        interval: ["sent"], rule: MetricRule("messages", .messages)
       ) { period, _, _ in .count(period.row.sent) },
       Row(
         "period.messages", .count, .packet, "messages by the time of their first copy",
@@ -51,7 +51,7 @@ extension Catalogue {
     + [
       Row(
         "period.failed", .count, .end, "connection attempts that were refused or not answered",
-        rule: FigureRule("handshake_failures", .failedConnections),
+        rule: MetricRule("handshake_failures", .failedConnections),
         text: [.column(.periods, "failed", order: 101)]
       ) { period, _, _ in
         let connections = period.row.metrics.connections
@@ -59,7 +59,7 @@ extension Catalogue {
       }
     ]
 
-  private static let ofMinutes: [Figure<IntervalSnapshot>] = intervals.filter { figure in
+  private static let ofMinutes: [Metric<IntervalSnapshot>] = intervals.filter { figure in
     let id = figure.info.id
     let others = ["connections.active", "connections.reconnects", "rtt.histogram", "rtt.direction.histogram"]
     let beats = ["sent", "answered", "missed", "unknown"].map { "heartbeats.minute.\($0)" }

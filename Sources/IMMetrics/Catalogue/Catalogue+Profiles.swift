@@ -18,10 +18,11 @@ package final class ProfileSnapshot {
 
 extension Catalogue {
   /// The figures of a protocol in the summary of a run.
-  package static let profiles: [Figure<ProfileSnapshot>] =
+  package static let profiles: [Metric<ProfileSnapshot>] =
     [
-      Figure(
-        "profile.frames", .count, .packet, "frames decoded", text: [FigureText(.profile, "frame", "frames", .always)]
+      Metric(
+        "profile.frames", .count, .packet, "frames decoded",
+        text: [MetricPresentation(.profile, "frame", "frames", .always)]
       ) { profile, _, _ in .count(profile.frames) }
     ] + fates.map { $0.of { $0.messages } } + ratios.map { $0.of { $0.messages } }
 }

@@ -3,16 +3,16 @@ import IMTLS
 import IMWire
 
 extension Catalogue {
-  private typealias Row = Figure<RunSnapshot>
+  private typealias Row = Metric<RunSnapshot>
 
   /// The figures of a whole run, beside those of all its connections, which `servers` has.
-  package static let run: [Figure<RunSnapshot>] =
+  package static let run: [Metric<RunSnapshot>] =
     (process + packets + payload + connectionsOfRun + frames
     + rest).map(\.withoutDocuments)
 
   // MARK: The process
 
-  private static let process: [Figure<RunSnapshot>] = [
+  private static let process: [Metric<RunSnapshot>] = [
     Row("build", .count, .now, "The version of imdump", metric: MetricName("imdump_build", .info)) { run, _, _ in
       run.process == nil ? nil : .count(1)
     },
@@ -40,7 +40,7 @@ extension Catalogue {
 
   // MARK: The capture
 
-  private static let packets: [Figure<RunSnapshot>] = [
+  private static let packets: [Metric<RunSnapshot>] = [
     Row(
       "interrupted.packets", .count, .packet, "Packets read when a signal ended the run before the end of its files",
       json: ["interrupted.packets"]
@@ -51,34 +51,34 @@ extension Catalogue {
     ) { run, _, _ in run.summary.capture.interruption?.share.map { .ratio($0) } },
     Row(
       "packets.captured", .count, .packet, "Packets that were read",
-      text: [FigureText(.packets, "packet captured", "packets captured", .always)]
+      text: [MetricPresentation(.packets, "packet captured", "packets captured", .always)]
     ) { run, _, _ in .count(run.summary.capture.captured) },
     Row(
       "packets.received", .count, .packet,
       "Packets that passed the capture filter, including those dropped afterwards; live only",
       metric: MetricName("imdump_capture_packets_received", isLive: true),
-      text: [FigureText(.packets, "received by filter", nil, .always)]
+      text: [MetricPresentation(.packets, "received by filter", nil, .always)]
     ) { run, _, _ in run.summary.capture.received.map { .count($0) } },
     Row(
       "packets.after_stop", .count, .packet, "Packets received after the capture was to stop; live only",
-      text: [FigureText(.packets, "after the stop")]
+      text: [MetricPresentation(.packets, "after the stop")]
     ) { run, _, _ in .count(run.summary.capture.afterStop) },
     Row(
       "packets.filtered_out", .count, .packet, "Packets that the capture filter excluded; files only",
-      text: [FigureText(.packets, "filtered out")]
+      text: [MetricPresentation(.packets, "filtered out")]
     ) { run, _, _ in run.summary.capture.filteredOut.map { .count($0) } },
     Row(
       "packets.dropped.kernel", .count, .packet, "Packets dropped before imdump received them; live only",
       metric: MetricName("imdump_capture_packets_dropped", .counter, ("by", "kernel"), isLive: true),
       text: [
-        FigureText(.packets, "dropped by kernel", nil, .always),
-        FigureText(.unseen, "packet dropped by the kernel", "packets dropped by the kernel"),
+        MetricPresentation(.packets, "dropped by kernel", nil, .always),
+        MetricPresentation(.unseen, "packet dropped by the kernel", "packets dropped by the kernel"),
       ]
     ) { run, _, _ in run.summary.capture.droppedByKernel.map { .count($0) } },
     Row(
       "packets.dropped.interface", .count, .packet, "Packets dropped before imdump received them; live only",
       metric: MetricName("imdump_capture_packets_dropped", .counter, ("by", "interface"), isLive: true),
-      text: [FigureText(.packets, "dropped by interface")]
+      text: [MetricPresentation(.packets, "dropped by interface")]
     ) { run, _, _ in run.summary.capture.droppedByInterface.map { .count($0) } },
     Row(
       "packets", .count, .packet, "Packets processed", json: ["ledger.packets"],
@@ -86,14 +86,14 @@ extension Catalogue {
     ) { run, _, _ in .count(run.summary.ledger.packets) },
     Row(
       "segments", .count, .packet, "Processed packets with a usable TCP segment", json: ["ledger.segments"],
-      text: [FigureText(.packets, "TCP", nil, .always)]
+      text: [MetricPresentation(.packets, "TCP", nil, .always)]
     ) { run, _, _ in .count(run.summary.ledger.segments) },
     Row("payload", .bytes, .packet, "Payload bytes of segments", json: ["ledger.payload_bytes"]) { run, _, _ in
       .count(run.summary.reassembly.payloadBytes)
     },
   ]
 
-  private static let payload: [Figure<RunSnapshot>] =
+  private static let payload: [Metric<RunSnapshot>] =
     [
       part("decoded", "bytes decoded") { $0.summary.ledger.decodedBytes },
       part("damaged", "damaged") { $0.summary.ledger.damagedBytes },
@@ -101,7 +101,7 @@ extension Catalogue {
         "stream.stray", .bytes, .packet,
         "Payload skipped while searching for a frame; decreases when late segments make it readable",
         json: ["ledger.stray_bytes"], metric: MetricName("imdump_stream_stray_bytes", .gauge),
-        text: [FigureText(.bytes, "stray", nil, .always)], kind: .gauge
+        text: [MetricPresentation(.bytes, "stray", nil, .always)], kind: .gauge
       ) { run, _, _ in .count(run.summary.ledger.strayBytes) },
       part("unread", "not read", order: 101) { $0.summary.ledger.unreadBytes },
       part("repeated") { $0.summary.reassembly.repeatedBytes },
@@ -113,7 +113,7 @@ extension Catalogue {
       Row(
         "packets.captured_twice", .count, .packet, "Packets that the capture contains twice",
         json: ["ledger.captured_twice"], metric: MetricName("imdump_capture_packets_captured_twice"),
-        text: [FigureText(.packets, "captured twice", order: 102)]
+        text: [MetricPresentation(.packets, "captured twice", order: 102)]
       ) { run, _, _ in .count(run.summary.reassembly.copies) },
       Row(
         "connections.translated", .count, .packet,
@@ -130,7 +130,7 @@ extension Catalogue {
       ) { run, _, _ in .count(run.summary.ledger.multipathJoins) },
       Row(
         "stream.carriers", .bytes, .packet, "Stray bytes that carriers add around frames",
-        json: ["ledger.carrier_bytes"], text: [FigureText(.bytes, "of carriers", nil, .among)], omitsZero: true
+        json: ["ledger.carrier_bytes"], text: [MetricPresentation(.bytes, "of carriers", nil, .among)], omitsZero: true
       ) { run, _, _ in .count(run.summary.ledger.carrierBytes) },
       Row(
         "tls.unread", .bytes, .packet,
@@ -162,7 +162,8 @@ extension Catalogue {
       },
       Row(
         "websocket.connections", .count, .packet, "Connections that carry WebSocket frames",
-        json: ["ledger.websocket.connections"], text: [FigureText(.seen, "in WebSocket", order: 101)], omitsZero: true
+        json: ["ledger.websocket.connections"], text: [MetricPresentation(.seen, "in WebSocket", order: 101)],
+        omitsZero: true
       ) { run, _, _ in .count(run.summary.ledger.webSocketConnections) },
       Row(
         "websocket.frames", .count, .packet, "WebSocket frames, by type", by: [.webSocket],
@@ -179,29 +180,29 @@ extension Catalogue {
         "gaps.run", .count, .packet, "Gaps: ranges of bytes missing from a stream", by: [.gap],
         json: ["ledger.gaps.{reason}.count"], metric: MetricName("imdump_stream_gaps"),
         text: [
-          FigureText(.bytes, "gap", "gaps", .each([]), order: 102),
-          FigureText(.tiles, "", nil, .tile("Gaps"), order: 2),
-          FigureText(.unseen, "gap", "gaps", .each(["in the capture"]), order: 0),
+          MetricPresentation(.bytes, "gap", "gaps", .each([]), order: 102),
+          MetricPresentation(.tiles, "", nil, .tile("Gaps"), order: 2),
+          MetricPresentation(.unseen, "gap", "gaps", .each(["in the capture"]), order: 0),
         ], omitsZero: true
       ) { run, reason, _ in .count(run.summary.reassembly.gaps[Int(GapReason.allCases[reason].rawValue)]) },
       Row(
         "gaps.run.bytes", .bytes, .packet, "Bytes missing from streams", by: [.gap],
         json: ["ledger.gaps.{reason}.bytes"], metric: MetricName("imdump_stream_gap_bytes"),
         text: [
-          FigureText(.bytes, "bytes", nil, .behindEach(gapWords), order: 102),
-          FigureText(.tiles, "byte missing", "bytes missing", .always, order: 3),
-          FigureText(.unseen, "byte", "bytes", .behindEach(["that reached the other side"]), order: 0),
+          MetricPresentation(.bytes, "bytes", nil, .behindEach(gapWords), order: 102),
+          MetricPresentation(.tiles, "byte missing", "bytes missing", .always, order: 3),
+          MetricPresentation(.unseen, "byte", "bytes", .behindEach(["that reached the other side"]), order: 0),
         ], omitsZero: true
       ) { run, reason, _ in .count(run.summary.reassembly.gapBytes[Int(GapReason.allCases[reason].rawValue)]) },
       Row(
         "packets.offloaded", .count, .packet, "Segments whose checksum was offloaded to the network card",
-        json: ["ledger.offloaded"], text: [FigureText(.packets, "with offloaded checksum", order: 104)]
+        json: ["ledger.offloaded"], text: [MetricPresentation(.packets, "with offloaded checksum", order: 104)]
       ) { run, _, _ in .count(run.summary.ledger.offloaded) },
       Row(
         "packets.truncated", .count, .packet, "Packets cut by the snaplen", json: ["ledger.truncated"],
         metric: MetricName("imdump_capture_packets_truncated"),
         text: [
-          FigureText(.packets, "cut by snaplen", order: 101)
+          MetricPresentation(.packets, "cut by snaplen", order: 101)
         ]
       ) { run, _, _ in .count(run.summary.ledger.cutPackets) },
       Row(
@@ -224,43 +225,44 @@ extension Catalogue {
 
   private static func part(
     _ name: String, _ words: String? = nil, order: Int? = nil, _ read: @escaping @Sendable (RunSnapshot) -> UInt64
-  ) -> Figure<RunSnapshot> {
+  ) -> Metric<RunSnapshot> {
     Row(
       "stream.\(name)", .bytes, .packet, "TCP payload, by outcome", json: ["ledger.\(name)_bytes"],
       metric: MetricName("imdump_stream_bytes", .counter, ("part", name)),
-      text: words.map { [FigureText(.bytes, $0, nil, .always, order: order)] } ?? []
+      text: words.map { [MetricPresentation(.bytes, $0, nil, .always, order: order)] } ?? []
     ) { run, _, _ in .count(read(run)) }
   }
 
   // MARK: Connections
 
-  private static let connectionsOfRun: [Figure<RunSnapshot>] =
+  private static let connectionsOfRun: [Metric<RunSnapshot>] =
     [
       one(
         "connections", "TCP connections seen, whether or not their start was captured", "all", "imdump_connections",
         [
-          FigureText(.seen, "connection", "connections", .always), FigureText(.connections, "", nil, .always),
-          FigureText(.tiles, "seen", nil, .always, order: 1),
+          MetricPresentation(.seen, "connection", "connections", .always),
+          MetricPresentation(.connections, "", nil, .always),
+          MetricPresentation(.tiles, "seen", nil, .always, order: 1),
         ]
       ) { $0.connections },
       one(
         "connections.decoded", "Connections decoded by a profile", "decoded", "imdump_connections_decoded",
         [
-          FigureText(.seen, "decoded", nil, .always), FigureText(.connections, "decoded", nil, .always),
-          FigureText(.tiles, "", nil, .tile("Connections decoded"), order: 0),
+          MetricPresentation(.seen, "decoded", nil, .always), MetricPresentation(.connections, "decoded", nil, .always),
+          MetricPresentation(.tiles, "", nil, .tile("Connections decoded"), order: 0),
         ]
       ) { $0.decodedConnections },
       one(
         "connections.tls", "TLS connections that were not decrypted", "tls", "imdump_connections_tls",
-        [FigureText(.seen, "TLS (not decrypted)")]
+        [MetricPresentation(.seen, "TLS (not decrypted)")]
       ) { $0.tlsConnections },
       one(
         "connections.proxied", "Connections through a proxy that names the client", "proxied", nil,
-        [FigureText(.seen, "through a proxy")]
+        [MetricPresentation(.seen, "through a proxy")]
       ) { $0.proxiedConnections },
       one(
         "connections.midstream", "Connections that began before the capture", "begun_before", nil,
-        [FigureText(.connections, "begun before the capture", order: 101)]
+        [MetricPresentation(.connections, "begun before the capture", order: 101)]
       ) { $0.midstreamConnections },
       Row(
         "connections.held", .count, .now,
@@ -276,7 +278,7 @@ extension Catalogue {
       result("succeeded", "connection_success", attemptText("succeeded", style: .outOf)) { $0.connectionSuccesses },
       Row(
         "attempts.success", .ratio, .packet, "Attempts that succeeded, of those with a known outcome; 0 to 1",
-        text: [FigureText(.connections, "", nil, .among)], kind: .gauge
+        text: [MetricPresentation(.connections, "", nil, .among)], kind: .gauge
       ) { run, _, _ in
         let ledger = run.summary.ledger
         let known = ledger.knownAttempts
@@ -284,7 +286,7 @@ extension Catalogue {
       },
       Row(
         "attempts.undecided", .count, .packet, "Attempts with an unknown outcome",
-        text: [FigureText(.connections, "not decided")]
+        text: [MetricPresentation(.connections, "not decided")]
       ) { run, _, _ in
         let ledger = run.summary.ledger
         return .count(ledger.connectionAttempts - min(ledger.connectionAttempts, ledger.knownAttempts))
@@ -297,17 +299,18 @@ extension Catalogue {
         "reconnects", .count, .packet, "Sessions that resumed on another connection after the previous one had ended",
         json: ["counters.reconnects"], metric: MetricName("imdump_reconnects"),
         text: [
-          FigureText(.connections, "reconnect", "reconnects", order: 102), FigureText(.also, "reconnect", "reconnects"),
+          MetricPresentation(.connections, "reconnect", "reconnects", order: 102),
+          MetricPresentation(.also, "reconnect", "reconnects"),
         ]
       ) { run, _, _ in .count(run.reconnects) },
       Row(
         "tcp.retransmissions.run", .count, .packet, "TCP segments retransmitted",
         metric: MetricName("imdump_tcp_retransmissions"),
-        text: [FigureText(.bytes, "TCP retransmission", "TCP retransmissions", order: 103)]
+        text: [MetricPresentation(.bytes, "TCP retransmission", "TCP retransmissions", order: 103)]
       ) { run, _, _ in .count(run.summary.reassembly.retransmissions) },
       Row(
         "tcp.outside_window.run", .count, .packet, "TCP segments outside the receiver's window",
-        text: [FigureText(.bytes, "segment outside the window", "segments outside the window", order: 103)]
+        text: [MetricPresentation(.bytes, "segment outside the window", "segments outside the window", order: 103)]
       ) { run, _, _ in .count(run.summary.reassembly.outOfWindow) },
       Row(
         "tcp.out_of_order.run", .count, .packet, "TCP segments that arrived after later ones",
@@ -316,7 +319,7 @@ extension Catalogue {
       Row(
         "tcp.conflicts", .count, .packet, "Retransmissions whose bytes differ from the first copy",
         metric: MetricName("imdump_tcp_conflicting_retransmissions"),
-        text: [FigureText(.bytes, "with other bytes than the first copy", order: 103)]
+        text: [MetricPresentation(.bytes, "with other bytes than the first copy", order: 103)]
       ) { run, _, _ in .count(run.summary.reassembly.conflicts) },
     ]
     + reports.compactMap { figure in
@@ -329,9 +332,9 @@ extension Catalogue {
     }
 
   private static func one(
-    _ id: String, _ help: String, _ name: String, _ family: String?, _ text: [FigureText],
+    _ id: String, _ help: String, _ name: String, _ family: String?, _ text: [MetricPresentation],
     _ read: @escaping @Sendable (Ledger) -> UInt64
-  ) -> Figure<RunSnapshot> {
+  ) -> Metric<RunSnapshot> {
     Row(
       id, .count, .packet, help, json: ["connections.\(name)"], metric: family.map { MetricName($0) }, text: text
     ) { run, _, _ in .count(read(run.summary.ledger)) }
@@ -339,21 +342,21 @@ extension Catalogue {
 
   /// Attempts stand in the summary and among the figures of connections.
   private static func attemptText(
-    _ one: String, _ many: String? = nil, style: FigureText.Style = .part
-  ) -> [FigureText] {
-    [FigureText(.seen, one, many, style, order: 102), FigureText(.connections, one, many, style)]
+    _ one: String, _ many: String? = nil, style: MetricPresentation.Style = .part
+  ) -> [MetricPresentation] {
+    [MetricPresentation(.seen, one, many, style, order: 102), MetricPresentation(.connections, one, many, style)]
   }
 
-  private static func failedText(_ words: String) -> [FigureText] {
+  private static func failedText(_ words: String) -> [MetricPresentation] {
     [
-      FigureText(.tiles, words, order: 1),
-      FigureText(.also, "connection attempt \(words)", "connection attempts \(words)"),
+      MetricPresentation(.tiles, words, order: 1),
+      MetricPresentation(.also, "connection attempt \(words)", "connection attempts \(words)"),
     ]
   }
 
   private static func result(
-    _ name: String, _ counter: String, _ text: [FigureText], _ read: @escaping @Sendable (Ledger) -> UInt64
-  ) -> Figure<RunSnapshot> {
+    _ name: String, _ counter: String, _ text: [MetricPresentation], _ read: @escaping @Sendable (Ledger) -> UInt64
+  ) -> Metric<RunSnapshot> {
     Row(
       "attempts.\(name)", .count, .packet, "Attempts with a known outcome, by outcome",
       json: ["counters.\(counter)", "connections.\(name)"],
@@ -363,7 +366,7 @@ extension Catalogue {
 
   // MARK: Frames
 
-  private static let frames: [Figure<RunSnapshot>] =
+  private static let frames: [Metric<RunSnapshot>] =
     [
       counter("frames", "Frames decoded") { $0.traffic.frames },
       counter("frames_c2s", "Frames of clients") { $0.traffic.clientFrames },
@@ -371,8 +374,9 @@ extension Catalogue {
       counter("body_bytes", "Bytes of the bodies of frames", .bytes) { $0.traffic.bodyBytes },
       counter("stream_bytes", "Bytes of frames", .bytes) { $0.traffic.frameBytes },
       counter("retries", "Copies of frames of any type that were sent deliberately") { $0.traffic.deliberateCopies },
-      counter("dup_acks", "Answers after the first", text: [FigureText(.problems, "repeated answers", nil, .labelled)])
-      {
+      counter(
+        "dup_acks", "Answers after the first", text: [MetricPresentation(.problems, "repeated answers", nil, .labelled)]
+      ) {
         $0.repeatedAnswers
       },
       Row(
@@ -398,15 +402,15 @@ extension Catalogue {
     ]
 
   private static func counter(
-    _ name: String, _ help: String, _ unit: FigureUnit = .count, text: [FigureText] = [],
+    _ name: String, _ help: String, _ unit: MetricUnit = .count, text: [MetricPresentation] = [],
     _ read: @escaping @Sendable (RunSnapshot) -> UInt64
-  ) -> Figure<RunSnapshot> {
+  ) -> Metric<RunSnapshot> {
     Row("run.\(name)", unit, .packet, help, json: ["counters.\(name)"], text: text) { run, _, _ in
       .count(read(run))
     }
   }
 
-  private static let rest: [Figure<RunSnapshot>] = [
+  private static let rest: [Metric<RunSnapshot>] = [
     traffic("frames", "Frames decoded", text: ("frame", "frames", .always)) { .count($0.frames) },
     traffic("frame_bytes", "Bytes of frames, as their receiver reads them", .bytes) { .count($0.frameBytes) },
     traffic(
@@ -430,7 +434,8 @@ extension Catalogue {
     ) { $0.transmissionLoss.map { .ratio($0) } },
     Row(
       "time.backwards", .count, .packet, "Packets with an earlier timestamp than the previous packet",
-      json: ["clock_backwards"], text: [FigureText(.packets, "time back in time", "times back in time", order: 103)],
+      json: ["clock_backwards"],
+      text: [MetricPresentation(.packets, "time back in time", "times back in time", order: 103)],
       omitsZero: true
     ) { run, _, _ in .count(run.summary.ledger.clockBackwards) },
     Row(
@@ -438,7 +443,7 @@ extension Catalogue {
       json: ["evictions.{what}"], metric: MetricName("imdump_evictions"),
       text: [
         .named(.evictions),
-        FigureText(
+        MetricPresentation(
           .unseen, "open message", "open messages",
           .each(Eviction.allCases.map { $0 == .exchange ? "dropped at the memory limit (--mem)" : "" })),
       ], omitsZero: true
@@ -450,13 +455,13 @@ extension Catalogue {
   ]
 
   private static func traffic(
-    _ name: String, _ help: String, _ unit: FigureUnit = .count,
-    text: (one: String, many: String?, style: FigureText.Style)? = nil,
-    _ read: @escaping @Sendable (Traffic) -> FigureValue?
-  ) -> Figure<RunSnapshot> {
+    _ name: String, _ help: String, _ unit: MetricUnit = .count,
+    text: (one: String, many: String?, style: MetricPresentation.Style)? = nil,
+    _ read: @escaping @Sendable (Traffic) -> MetricValue?
+  ) -> Metric<RunSnapshot> {
     Row(
       "traffic.\(name)", unit, .packet, help, json: ["traffic.\(name)"],
-      text: text.map { [FigureText(.traffic, $0.one, $0.many, $0.style)] } ?? [],
+      text: text.map { [MetricPresentation(.traffic, $0.one, $0.many, $0.style)] } ?? [],
       kind: unit == .count || unit == .bytes ? .counter : .gauge
     ) { run, _, _ in read(run.traffic) }
   }

@@ -25,19 +25,19 @@ extension Catalogue {
   ]
 
   /// The figures of a server, and of the run's total.
-  package static let servers: [Figure<ServerSnapshot>] = everythingOfServers.map(\.withoutDocuments)
+  package static let servers: [Metric<ServerSnapshot>] = everythingOfServers.map(\.withoutDocuments)
 
-  private static let everythingOfServers: [Figure<ServerSnapshot>] = [
+  private static let everythingOfServers: [Metric<ServerSnapshot>] = [
     ofMessages, roundTrips, checksumErrors, heartbeats, deliveries, reads, handshakes, silences, compared,
     // The handshakes of TCP stand behind the connections that had them.
     Array(reported.prefix(1)), handshakeTimes, Array(reported.dropFirst()), acknowledgments, ofSeries, series,
   ].flatMap(\.self)
 
-  private static let ofMessages: [Figure<ServerSnapshot>] = (fates + ratios).map { $0.of { $0.metrics.messages } }
-  private static let ofSeries: [Figure<ServerSnapshot>] = decisions.map { $0.of(ifAny: { $0.series }) }
+  private static let ofMessages: [Metric<ServerSnapshot>] = (fates + ratios).map { $0.of { $0.metrics.messages } }
+  private static let ofSeries: [Metric<ServerSnapshot>] = decisions.map { $0.of(ifAny: { $0.series }) }
 
   /// What reports count: for people, where it is known; for monitoring systems always, since a counter never goes away.
-  private static let reported: [Figure<ServerSnapshot>] =
+  private static let reported: [Metric<ServerSnapshot>] =
     reports.filter { !$0.info.json.isEmpty }.map { figure in
       figure.named { $0.metric = nil }.of { $0.metrics.counts }
     }
@@ -45,9 +45,9 @@ extension Catalogue {
       figure.named { ($0.json, $0.text) = ([], []) }.of { $0.metrics.counts.asGrowth }
     }
 
-  private typealias Row = Figure<ServerSnapshot>
+  private typealias Row = Metric<ServerSnapshot>
 
-  private static let roundTrips: [Figure<ServerSnapshot>] =
+  private static let roundTrips: [Metric<ServerSnapshot>] =
     [
       Row(
         "rtt.count", .count, .fate, "round trips measured: messages sent once and answered", json: ["rtt_us.count"],
@@ -57,7 +57,7 @@ extension Catalogue {
     + percentiles.map { name, percent in
       Row(
         "rtt.\(name)", .time, .fate, "the \(percentText(percent))th percentile of round trips",
-        json: ["rtt_us.\(name)"], rule: name == "p999" ? nil : FigureRule("rtt_\(name)", .roundTrips(percent: percent)),
+        json: ["rtt_us.\(name)"], rule: name == "p999" ? nil : MetricRule("rtt_\(name)", .roundTrips(percent: percent)),
         kind: .gauge
       ) { server, _, _ in server.roundTrips.percentile(percent).map { .microseconds($0) } }
     } + [
@@ -76,7 +76,7 @@ extension Catalogue {
     ] + roundTripsByDirection
 
   /// The same of each direction: what a server answers and what its clients answer are two things. Text and comparisons have these only.
-  private static let roundTripsByDirection: [Figure<ServerSnapshot>] =
+  private static let roundTripsByDirection: [Metric<ServerSnapshot>] =
     [
       roundTrip(
         "count", .count, "round trips of messages {direction}",
@@ -102,10 +102,10 @@ extension Catalogue {
     ]
 
   private static func roundTrip(
-    _ name: String, _ unit: FigureUnit, _ help: String, _ text: [FigureText] = [],
-    _ read: @escaping @Sendable (RTTRecorder) -> FigureValue?
-  ) -> Figure<ServerSnapshot> {
-    Figure(
+    _ name: String, _ unit: MetricUnit, _ help: String, _ text: [MetricPresentation] = [],
+    _ read: @escaping @Sendable (RTTRecorder) -> MetricValue?
+  ) -> Metric<ServerSnapshot> {
+    Metric(
       "rtt.direction.\(name)", unit, .fate, help, by: [.direction], json: ["rtt_us.{direction}.\(name)"],
       text: text, kind: unit == .count ? .counter : .gauge
     ) { server, way, _ in
@@ -117,50 +117,55 @@ extension Catalogue {
   static func percentText(_ percent: Double) -> String { percent == 99.9 ? "99.9" : "\(Int(percent))" }
 
   /// Heartbeats: what became of them is counted when it is decided, how they were spaced with the connection's end.
-  private static let heartbeats: [Figure<ServerSnapshot>] = [
-    beats("sent", .end, "heartbeats, not counting copies", FigureText(.heartbeats, "sent", nil, .always)) { $0.sent },
-    beats("answered", .fate, "heartbeats answered", FigureText(.heartbeats, "answered", nil, .always)) {
+  private static let heartbeats: [Metric<ServerSnapshot>] = [
+    beats("sent", .end, "heartbeats, not counting copies", MetricPresentation(.heartbeats, "sent", nil, .always)) {
+      $0.sent
+    },
+    beats("answered", .fate, "heartbeats answered", MetricPresentation(.heartbeats, "answered", nil, .always)) {
       // Of heartbeats that ask for no answer, 0 answered would be no fault.
       $0.unacknowledged > 0 && $0.unacknowledged == $0.sent ? nil : $0.answered
     },
     beats(
-      "missed", .fate, "heartbeats not answered in time", FigureText(.heartbeats, "missed"),
-      FigureText(.also, "heartbeat unanswered", "heartbeats unanswered")
+      "missed", .fate, "heartbeats not answered in time", MetricPresentation(.heartbeats, "missed"),
+      MetricPresentation(.also, "heartbeat unanswered", "heartbeats unanswered")
     ) { $0.missed },
     beats(
-      "unknown", .fate, "heartbeats whose answer may be missing from the capture", FigureText(.heartbeats, "unknown")
+      "unknown", .fate, "heartbeats whose answer may be missing from the capture",
+      MetricPresentation(.heartbeats, "unknown")
     ) { $0.unknown },
-    beats("unacknowledged", .fate, "heartbeats that ask for no answer", FigureText(.heartbeats, "ask for no answer")) {
+    beats(
+      "unacknowledged", .fate, "heartbeats that ask for no answer", MetricPresentation(.heartbeats, "ask for no answer")
+    ) {
       $0.unacknowledged == 0 ? nil : $0.unacknowledged
     },
     beats(
       "absent", .end, "times that no heartbeat came for twice the usual interval",
-      FigureText(.heartbeats, "time absent", "times absent"),
+      MetricPresentation(.heartbeats, "time absent", "times absent"),
       metric: MetricName(
         "imdump_heartbeats_absent",
         help: "Times that a connection was silent for longer than agreed or usual, on ended connections")
     ) { $0.absent },
     beatTime(
       "interval_us", "the mean interval between heartbeats",
-      FigureText(.heartbeats, "on average", nil, .value("every"))
+      MetricPresentation(.heartbeats, "on average", nil, .value("every"))
     ) { $0.interval.map { .mean($0) } },
     beatCount("interval_count", "heartbeat intervals measured") { $0.intervals },
     beatTime(
       "interval_p50_us", "the 50th percentile of intervals between heartbeats",
-      FigureText(.heartbeats, "", nil, .value("p50"))
+      MetricPresentation(.heartbeats, "", nil, .value("p50"))
     ) {
       $0.spacing.percentile(50).map { .microseconds($0) }
     },
     beatTime(
       "interval_p95_us", "the 95th percentile of intervals between heartbeats",
-      FigureText(.heartbeats, "", nil, .value("p95"))
+      MetricPresentation(.heartbeats, "", nil, .value("p95"))
     ) {
       $0.spacing.percentile(95).map { .microseconds($0) }
     },
     beatTime(
       "jitter_us", "the mean difference between successive heartbeat intervals",
-      FigureText(.heartbeats, "", nil, .value("jitter")),
-      rule: FigureRule("heartbeat_jitter", .heartbeatChanges),
+      MetricPresentation(.heartbeats, "", nil, .value("jitter")),
+      rule: MetricRule("heartbeat_jitter", .heartbeatChanges),
       MetricName(
         "imdump_heartbeat_jitter_seconds", .gauge,
         help: "The mean difference between successive heartbeat intervals, on ended connections")
@@ -172,16 +177,16 @@ extension Catalogue {
 
   private static func beatCount(
     _ name: String, _ help: String, _ read: @escaping @Sendable (HeartbeatCounts) -> UInt64
-  ) -> Figure<ServerSnapshot> {
+  ) -> Metric<ServerSnapshot> {
     Row("heartbeats.\(name)", .count, .end, help, json: ["heartbeats.\(name)"]) { server, _, _ in
       server.metrics.heartbeats.sent == 0 ? nil : .count(read(server.metrics.heartbeats))
     }
   }
 
   private static func beats(
-    _ name: String, _ moment: FigureMoment, _ help: String, _ text: FigureText..., metric: MetricName? = nil,
+    _ name: String, _ moment: MetricTiming, _ help: String, _ text: MetricPresentation..., metric: MetricName? = nil,
     read: @escaping @Sendable (HeartbeatCounts) -> UInt64?
-  ) -> Figure<ServerSnapshot> {
+  ) -> Metric<ServerSnapshot> {
     Row("heartbeats.\(name)", .count, moment, help, json: ["heartbeats.\(name)"], metric: metric, text: text) {
       server, _, _ in
       // Monitoring systems have a counter from the start.
@@ -191,9 +196,9 @@ extension Catalogue {
   }
 
   private static func beatTime(
-    _ name: String, _ help: String, _ text: FigureText, rule: FigureRule? = nil, _ metric: MetricName? = nil,
-    _ read: @escaping @Sendable (HeartbeatCounts) -> FigureValue?
-  ) -> Figure<ServerSnapshot> {
+    _ name: String, _ help: String, _ text: MetricPresentation, rule: MetricRule? = nil, _ metric: MetricName? = nil,
+    _ read: @escaping @Sendable (HeartbeatCounts) -> MetricValue?
+  ) -> Metric<ServerSnapshot> {
     Row(
       "heartbeats.\(name.dropLast(3))", .time, .end, help, json: ["heartbeats.\(name)"], metric: metric, rule: rule,
       text: [text], kind: .gauge
@@ -208,13 +213,13 @@ extension Catalogue {
 
   /// How many messages receipts say something of, and after how long, by the direction of the messages.
   private static func receipts(
-    _ group: String, _ place: FigureText.Place,
+    _ group: String, _ place: MetricPresentation.Place,
     _ recorders: any KeyPath<EndpointMetrics, InlineArray<2, RTTRecorder>> & Sendable, _ help: String
-  ) -> [Figure<ServerSnapshot>] {
+  ) -> [Metric<ServerSnapshot>] {
     func row(
-      _ name: String, _ unit: FigureUnit, _ help: String, _ text: FigureText? = nil,
-      _ read: @escaping @Sendable (RTTRecorder) -> FigureValue?
-    ) -> Figure<ServerSnapshot> {
+      _ name: String, _ unit: MetricUnit, _ help: String, _ text: MetricPresentation? = nil,
+      _ read: @escaping @Sendable (RTTRecorder) -> MetricValue?
+    ) -> Metric<ServerSnapshot> {
       Row(
         "\(group).\(name)", unit, .packet, help, by: [.direction], json: ["\(group).{direction}.\(name)"],
         text: text.map { [$0] } ?? [], kind: unit == .count ? .counter : .gauge
@@ -223,9 +228,9 @@ extension Catalogue {
         return recorder.count == 0 ? nil : read(recorder)
       }
     }
-    func time(_ name: String) -> FigureText { FigureText(place, name, nil, .times("after")) }
+    func time(_ name: String) -> MetricPresentation { MetricPresentation(place, name, nil, .times("after")) }
     return [
-      row("count", .count, help, FigureText(place, "", nil, .always)) { .count($0.count) },
+      row("count", .count, help, MetricPresentation(place, "", nil, .always)) { .count($0.count) },
       row("min_us", .time, "the shortest time to the receipt") { $0.minimum.map { .microseconds($0) } },
       row("mean_us", .time, "the mean time to the receipt") { $0.mean.map { .mean($0) } },
       row("p50_us", .time, "the 50th percentile of the time to the receipt", time("p50")) {
@@ -240,7 +245,7 @@ extension Catalogue {
     ]
   }
 
-  private static let handshakes: [Figure<ServerSnapshot>] =
+  private static let handshakes: [Metric<ServerSnapshot>] =
     [
       handshake("requested", "asked for", isFirst: true) { $0.requested },
       handshake("answered", "answered") { $0.answered },
@@ -251,7 +256,7 @@ extension Catalogue {
     + [
       Row(
         "handshakes.readiness", .ratio, .end, "handshakes that made a connection ready, of those that are over; 0 to 1",
-        text: [FigureText(.handshakes, "", nil, .value("ready"))], kind: .gauge
+        text: [MetricPresentation(.handshakes, "", nil, .value("ready"))], kind: .gauge
       ) { server, _, _ in server.metrics.handshakes.readiness.map { .ratio($0) } },
       Row("handshakes.ready.count", .count, .end, "times to readiness", json: ["handshakes.ready_us.count"]) {
         server, _, _ in
@@ -265,7 +270,7 @@ extension Catalogue {
     ].map { name, help in
       Row(
         "handshakes.ready.\(name)", .time, .end, help, json: ["handshakes.ready_us.\(name)"],
-        text: [FigureText(.handshakes, name, nil, .times("after"))], kind: .gauge
+        text: [MetricPresentation(.handshakes, name, nil, .times("after"))], kind: .gauge
       ) { server, _, _ in
         guard let times = server.metrics.handshakes.times else { return nil }
         return .microseconds(name == "min" ? times.minimum : name == "mean" ? times.mean : times.maximum)
@@ -274,7 +279,7 @@ extension Catalogue {
 
   private static func handshake(
     _ name: String, _ words: String, isFirst: Bool = false, _ read: @escaping @Sendable (HandshakeCounts) -> UInt64
-  ) -> Figure<ServerSnapshot> {
+  ) -> Metric<ServerSnapshot> {
     Row(
       "handshakes.\(name)", .count, .end, "the protocol's own handshakes \(words)", json: ["handshakes.\(name)"],
       metric: isFirst
@@ -282,17 +287,17 @@ extension Catalogue {
         : MetricName(
           "imdump_endpoint_handshakes", .counter, ("result", name),
           help: "Handshakes of the protocol, not of TCP, on ended connections, by final outcome"),
-      text: [FigureText(.handshakes, words, nil, isFirst ? .always : .part)]
+      text: [MetricPresentation(.handshakes, words, nil, isFirst ? .always : .part)]
     ) { server, _, _ in
       // Metrics have all results, so that one that comes later is a growth.
       server.series == nil && server.metrics.handshakes.requested == 0 ? nil : .count(read(server.metrics.handshakes))
     }
   }
 
-  private static let checksumErrors: [Figure<ServerSnapshot>] = [
+  private static let checksumErrors: [Metric<ServerSnapshot>] = [
     Row(
       "checksums.errors", .ratio, .report, "frames with a wrong checksum, of those with one; 0 to 1",
-      rule: FigureRule("crc_error_ratio", .checksums), text: [.compared("crc_error_ratio", order: 1)], kind: .gauge
+      rule: MetricRule("crc_error_ratio", .checksums), text: [.compared("crc_error_ratio", order: 1)], kind: .gauge
     ) { server, _, _ in
       let counts = server.metrics.counts
       let wrong = counts[.wrongChecksum]
@@ -301,12 +306,12 @@ extension Catalogue {
   ]
 
   /// What only a comparison of captures tells of a server.
-  private static let compared: [Figure<ServerSnapshot>] = [
+  private static let compared: [Metric<ServerSnapshot>] = [
     Row(
       "heartbeats.loss", .ratio, .fate, "heartbeats not answered in time, of those decided; 0 to 1",
       text: [
         .compared("heartbeat_loss", order: 1),
-        FigureText(.tiles, "heartbeat", "heartbeats", .tile("Heartbeat loss"), order: 2),
+        MetricPresentation(.tiles, "heartbeat", "heartbeats", .tile("Heartbeat loss"), order: 2),
       ], kind: .gauge
     ) { server, _, _ in
       .part(server.metrics.heartbeats.missed, of: server.metrics.heartbeats.decided)
@@ -324,12 +329,12 @@ extension Catalogue {
   ]
 
   /// Of a server, and of its minutes.
-  static let connectionSuccess = Figure<ConnectionCounts>(
+  static let connectionSuccess = Metric<ConnectionCounts>(
     "connections.success", .ratio, .end, "attempts that succeeded, of those with a known outcome; 0 to 1",
     text: [.compared("connection_success", order: 1)], kind: .gauge
   ) { connections, _, _ in .part(connections.succeeded, of: connections.known) }
 
-  private static let silences: [Figure<ServerSnapshot>] = [
+  private static let silences: [Metric<ServerSnapshot>] = [
     Row(
       "silence.longest_survived", .time, .end,
       "the longest silence of more than one second that a connection survived",
@@ -339,7 +344,7 @@ extension Catalogue {
         help:
           "The longest silence of more than one second that a connection survived, on ended connections"
       ),
-      text: [FigureText(.heartbeats, "", nil, .value("longest silence survived"))],
+      text: [MetricPresentation(.heartbeats, "", nil, .value("longest silence survived"))],
       kind: .gauge
     ) { server, _, _ in server.metrics.longestSilenceSurvived.map { .microseconds($0) } },
     Row(
@@ -349,40 +354,43 @@ extension Catalogue {
       metric: MetricName(
         "imdump_endpoint_shortest_silence_before_reset_seconds", .gauge,
         help: "The shortest silence of more than one second that a connection did not survive, on ended connections"),
-      text: [FigureText(.heartbeats, "", nil, .value("shortest silence not survived"))],
+      text: [MetricPresentation(.heartbeats, "", nil, .value("shortest silence not survived"))],
       kind: .gauge
     ) { server, _, _ in server.metrics.shortestFatalSilence.map { .microseconds($0) } },
   ]
 
-  private static let handshakeTimes: [Figure<ServerSnapshot>] = [
+  private static let handshakeTimes: [Metric<ServerSnapshot>] = [
     Row(
       "tcp.handshakes", .count, .end, "TCP handshakes that were timed", json: ["tcp.handshake_rtt_us.count"],
-      text: [FigureText(.tcp, "")]
+      text: [MetricPresentation(.tcp, "")]
     ) { server, _, _ in
       let count = server.metrics.tcp.handshakes
       return count == 0 ? nil : .count(count)
     },
     Row(
       "tcp.handshake.min", .time, .end, "the shortest round trip of a TCP handshake",
-      json: ["tcp.handshake_rtt_us.min"], text: [FigureText(.tcp, "min", nil, .times("round trip"))], kind: .gauge
+      json: ["tcp.handshake_rtt_us.min"], text: [MetricPresentation(.tcp, "min", nil, .times("round trip"))],
+      kind: .gauge
     ) { server, _, _ in server.metrics.tcp.handshakeMinimum.map { .nanoseconds($0.count) } },
     Row(
       "tcp.handshake.mean", .time, .end, "the mean round trip of a TCP handshake",
-      json: ["tcp.handshake_rtt_us.mean"], text: [FigureText(.tcp, "mean", nil, .times("round trip"))], kind: .gauge
+      json: ["tcp.handshake_rtt_us.mean"], text: [MetricPresentation(.tcp, "mean", nil, .times("round trip"))],
+      kind: .gauge
     ) { server, _, _ in server.metrics.tcp.handshakeMean.map { .nanoseconds($0.count) } },
     Row(
       "tcp.handshake.max", .time, .end, "the longest round trip of a TCP handshake",
-      json: ["tcp.handshake_rtt_us.max"], text: [FigureText(.tcp, "max", nil, .times("round trip"))], kind: .gauge
+      json: ["tcp.handshake_rtt_us.max"], text: [MetricPresentation(.tcp, "max", nil, .times("round trip"))],
+      kind: .gauge
     ) { server, _, _ in server.metrics.tcp.handshakeMaximum.map { .nanoseconds($0.count) } },
   ]
 
   /// Times from a segment to its acknowledgment.
-  private static let acknowledgments: [Figure<ServerSnapshot>] = acknowledgmentTimes.map { figure in
+  private static let acknowledgments: [Metric<ServerSnapshot>] = acknowledgmentTimes.map { figure in
     figure.of { $0.metrics.tcp.acknowledgments }.named { $0.connection = [] }
   }
 
   /// The same of any connections, by direction.
-  package static let acknowledgmentTimes: [Figure<BothWays>] = [
+  package static let acknowledgmentTimes: [Metric<BothWays>] = [
     acknowledgment("count", .count, "segments whose acknowledgment was timed") {
       $0.count == 0 ? nil : .count(UInt64($0.count))
     },
@@ -398,19 +406,19 @@ extension Catalogue {
   ]
 
   private static func acknowledgment(
-    _ name: String, _ unit: FigureUnit, _ help: String, _ read: @escaping @Sendable (AckRoundTrips) -> FigureValue?
-  ) -> Figure<BothWays> {
+    _ name: String, _ unit: MetricUnit, _ help: String, _ read: @escaping @Sendable (AckRoundTrips) -> MetricValue?
+  ) -> Metric<BothWays> {
     let place = unit == .count ? name : "\(name)_ms"
-    return Figure(
+    return Metric(
       "tcp.ack_rtt.\(name)", unit, .report, help, by: [.direction], json: ["tcp.{direction}.ack_rtt_us.\(name)"],
       connection: ["tcp.{direction}.ack_rtt.\(place)"],
-      text: unit == .count ? [] : [FigureText(.segments, name, nil, .times("ACK round trip"))],
+      text: unit == .count ? [] : [MetricPresentation(.segments, name, nil, .times("ACK round trip"))],
       kind: unit == .count ? .counter : .gauge
     ) { ways, way, _ in read(ways[way]) }
   }
 
   /// What only monitoring systems are told of a server.
-  private static let series: [Figure<ServerSnapshot>] =
+  private static let series: [Metric<ServerSnapshot>] =
     [
       beatFate("answered", [.acked, .ackedAfterRetry, .rejected]) { $0.answered },
       beatFate("missed", [.unanswered, .damaged]) { $0.missed }, beatFate("unknown", [.unknown]) { _ in 0 },
@@ -432,7 +440,7 @@ extension Catalogue {
         "rtt.run", .histogram, .fate,
         "Round trips of everything except heartbeats, by the direction of the message: percentiles of the whole run, as imdump stats prints them",
         by: [.direction], metric: MetricName("imdump_run_rtt_seconds", .summary),
-        text: [FigureText(.tiles, "round trip", "round trips", .tile("Round trip"), order: 1)], kind: .gauge
+        text: [MetricPresentation(.tiles, "round trip", "round trips", .tile("Round trip"), order: 1)], kind: .gauge
       ) { server, way, _ in .percentiles(server.metrics.roundTripsByDirection[way]) },
       Row(
         "heartbeats.rtt", .histogram, .fate, "Round trips of heartbeats: percentiles of the whole run",
@@ -465,13 +473,13 @@ extension Catalogue {
     } + [
       Row(
         "reconnects.server", .count, .end, "Reconnects, on ended connections",
-        metric: MetricName("imdump_endpoint_reconnects"), rule: FigureRule("reconnects", .reconnects)
+        metric: MetricName("imdump_endpoint_reconnects"), rule: MetricRule("reconnects", .reconnects)
       ) { server, _, _ in .count(server.metrics.connections.reconnects) }
     ]
 
   private static func beatFate(
     _ name: String, _ fates: [Fate], _ pings: @escaping @Sendable (PingCounts) -> UInt64
-  ) -> Figure<ServerSnapshot> {
+  ) -> Metric<ServerSnapshot> {
     Row(
       "heartbeats.first.\(name)", .count, .firstFate, "Heartbeats, by their first fate",
       metric: MetricName("imdump_heartbeats", .counter, ("fate", name))

@@ -1,10 +1,10 @@
 import IMEngine
 
 extension Catalogue {
-  private typealias Row = Figure<GroupMetrics>
+  private typealias Row = Metric<GroupMetrics>
 
   /// The figures of a session.
-  package static let sessions: [Figure<GroupMetrics>] =
+  package static let sessions: [Metric<GroupMetrics>] =
     [
       Row(
         "session.connections", .count, .packet, "connections on which its exchanges began", json: ["connections"],
@@ -46,7 +46,7 @@ extension Catalogue {
   private static let everyFate = Dimension("fate", Fate.allCases.map { ($0.name, $0.name) })
 
   /// Round trips of both directions, which JSON had before it had each.
-  private static let roundTrips: [Figure<GroupMetrics>] = roundTripReadings.map { name, unit, help, read in
+  private static let roundTrips: [Metric<GroupMetrics>] = roundTripReadings.map { name, unit, help, read in
     Row(
       "session.rtt.\(name)", unit, .fate, help.replacing(" of messages {direction}", with: ""),
       json: ["rtt_ms.\(name)"],
@@ -58,7 +58,7 @@ extension Catalogue {
   }
 
   /// Round trips of each direction. Text has these only.
-  private static let roundTripsByDirection: [Figure<GroupMetrics>] = roundTripReadings.map { name, unit, help, read in
+  private static let roundTripsByDirection: [Metric<GroupMetrics>] = roundTripReadings.map { name, unit, help, read in
     let columns = [("client_to_server", "c2s", 101), ("server_to_client", "s2c", 102)]
     return Row(
       "session.rtt.direction.\(name)", unit, .fate, help, by: [.direction], json: ["rtt_ms.{direction}.\(name)"],
@@ -74,7 +74,7 @@ extension Catalogue {
   }
 
   /// What is read of round trips: the name, the unit, what it says, and its value.
-  private static let roundTripReadings: [(String, FigureUnit, String, @Sendable (RTTHistogram) -> FigureValue?)] = [
+  private static let roundTripReadings: [(String, MetricUnit, String, @Sendable (RTTHistogram) -> MetricValue?)] = [
     ("count", .count, "round trips measured of messages {direction}: sent once and answered", { .count($0.count) }),
     (
       "p50", .time, "the 50th percentile of round trips of messages {direction}",

@@ -3,11 +3,11 @@ import IMWire
 
 extension Catalogue {
   /// The figures of a TCP stream, as `imdump streams` prints them.
-  package static let streams: [Figure<CollectedStream>] = [
+  package static let streams: [Metric<CollectedStream>] = [
     stream("packets", "packets", text: .column(.streams, "packets")) { stream in
       .count(stream.directions.reduce(0) { $0 + $1.packets })
     },
-    Figure(
+    Metric(
       "stream.bytes", .bytes, .packet, "bytes that were captured {direction}, without copies", by: [.direction],
       text: [
         .columns(.streams, [("client_to_server", "bytes c>s"), ("server_to_client", "bytes s>c")])
@@ -25,7 +25,7 @@ extension Catalogue {
     stream(
       "handshake.client", "from the SYN+ACK to its acknowledgment", .time, json: "handshake_rtt_client_us"
     ) { $0.clientHandshake.map { .nanoseconds($0.count) } },
-    Figure(
+    Metric(
       "stream.analysis", .count, .packet, "segments by the rules of Wireshark's TCP analysis: {event}", by: [.event],
       json: ["analysis.{event}"], text: [.columns(.streams, columns)]
     ) { stream, event, _ in
@@ -49,10 +49,10 @@ extension Catalogue {
   ].map { ($0.name, $1) }
 
   private static func stream(
-    _ name: String, _ help: String, _ unit: FigureUnit = .count, json: String? = nil, text: FigureText? = nil,
-    _ read: @escaping @Sendable (CollectedStream) -> FigureValue?
-  ) -> Figure<CollectedStream> {
-    Figure(
+    _ name: String, _ help: String, _ unit: MetricUnit = .count, json: String? = nil, text: MetricPresentation? = nil,
+    _ read: @escaping @Sendable (CollectedStream) -> MetricValue?
+  ) -> Metric<CollectedStream> {
+    Metric(
       "stream.\(name)", unit, .packet, help, json: json.map { [$0] } ?? [], text: text.map { [$0] } ?? [],
       kind: unit == .time ? .gauge : .counter
     ) { stream, _, _ in read(stream) }
@@ -61,7 +61,7 @@ extension Catalogue {
   private static func sum(_ ranges: [StreamRange]) -> UInt64 { ranges.reduce(0) { $0 &+ UInt64($1.count) } }
 
   /// The figures of a direction of a stream; those of what was left out only where something was.
-  package static let streamSides: [Figure<CollectedDirection>] =
+  package static let streamSides: [Metric<CollectedDirection>] =
     [
       side("packets", "packets") { .count($0.packets) },
       side("wire_bytes", "bytes of these packets on the wire", .bytes) { .count($0.wireBytes) },
@@ -77,7 +77,7 @@ extension Catalogue {
       },
       leftOut("limit_bytes_not_kept", "bytes whose content exceeded --mem") { $0.bytesNotKept },
       leftOut("limit_bytes_left_out", "payload whose position exceeded --mem") { $0.payloadLeftOut },
-      Figure(
+      Metric(
         "side.analysis", .count, .packet, "segments by the rules of Wireshark's TCP analysis: {event}", by: [.event],
         json: ["analysis.{event}"], omitsZero: true
       ) { side, event, _ in .count(side.analysis[StreamEvent.allCases[event]]) },
@@ -92,25 +92,25 @@ extension Catalogue {
     ]
 
   private static func side(
-    _ name: String, _ help: String, _ unit: FigureUnit = .count,
-    _ read: @escaping @Sendable (CollectedDirection) -> FigureValue?
-  ) -> Figure<CollectedDirection> {
-    Figure("side.\(name)", unit, .packet, help, json: [name]) { side, _, _ in read(side) }
+    _ name: String, _ help: String, _ unit: MetricUnit = .count,
+    _ read: @escaping @Sendable (CollectedDirection) -> MetricValue?
+  ) -> Metric<CollectedDirection> {
+    Metric("side.\(name)", unit, .packet, help, json: [name]) { side, _, _ in read(side) }
   }
 
   private static func leftOut(
     _ name: String, _ help: String, _ read: @escaping @Sendable (CollectedDirection) -> Int
-  ) -> Figure<CollectedDirection> {
-    Figure("side.\(name)", .bytes, .packet, help, json: [name], omitsZero: true) { side, _, _ in
+  ) -> Metric<CollectedDirection> {
+    Metric("side.\(name)", .bytes, .packet, help, json: [name], omitsZero: true) { side, _, _ in
       .count(UInt64(read(side)))
     }
   }
 
   private static func acknowledged(
-    _ name: String, _ help: String, _ unit: FigureUnit = .time,
-    _ read: @escaping @Sendable (RoundTrips) -> FigureValue
-  ) -> Figure<CollectedDirection> {
-    Figure(
+    _ name: String, _ help: String, _ unit: MetricUnit = .time,
+    _ read: @escaping @Sendable (RoundTrips) -> MetricValue
+  ) -> Metric<CollectedDirection> {
+    Metric(
       "side.ack_rtt.\(name)", unit, .packet, help, json: ["ack_rtt_karn_us.\(name)"],
       kind: unit == .time ? .gauge : .counter
     ) { side, _, _ in side.acknowledgments.count == 0 ? nil : read(side.acknowledgments) }

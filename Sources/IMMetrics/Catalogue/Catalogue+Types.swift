@@ -1,11 +1,11 @@
 package import IMEngine
 
 extension Catalogue {
-  private typealias Row = Figure<KindTotals>
+  private typealias Row = Metric<KindTotals>
 
   /// The figures of a type of frames. Only types that were seen have any. In JSON, names that end in `_` are counters
   /// that the type's name is added to, the others stand in the type's own object.
-  package static let types: [Figure<KindTotals>] = [
+  package static let types: [Metric<KindTotals>] = [
     Row(
       "type.frames", .count, .packet, "Frames decoded", by: [.direction], json: ["frames_", "frames.{direction}"],
       metric: MetricName("imdump_frames"),
@@ -47,7 +47,7 @@ extension Catalogue {
   private static func asks(_ type: KindTotals) -> Bool { type.fates[0].units + type.fates[1].units > 0 }
 
   /// What was out of order in a counter's numbers.
-  package static let sequences: [Figure<SequenceTotals>] = [
+  package static let sequences: [Metric<SequenceTotals>] = [
     sequence("left_out", "Numbers that were skipped", "left out", .always) { $0.leftOut },
     sequence("reordered", "Of these, numbers that arrived later", "arrived later") { $0.reordered },
     sequence("missing", "Of these, numbers that will not come any more", "missing") { $0.missing },
@@ -56,11 +56,12 @@ extension Catalogue {
   ]
 
   private static func sequence(
-    _ name: String, _ help: String, _ words: String, _ style: FigureText.Style = .part,
+    _ name: String, _ help: String, _ words: String, _ style: MetricPresentation.Style = .part,
     _ read: @escaping @Sendable (SequenceTotals) -> UInt64
-  ) -> Figure<SequenceTotals> {
-    Figure(
-      "sequences.\(name)", .count, .packet, help, json: [name], text: [FigureText(.sequences, words, nil, style)]
+  ) -> Metric<SequenceTotals> {
+    Metric(
+      "sequences.\(name)", .count, .packet, help, json: [name],
+      text: [MetricPresentation(.sequences, words, nil, style)]
     ) { totals, _, _ in .count(read(totals)) }
   }
 }

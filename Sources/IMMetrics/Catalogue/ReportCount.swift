@@ -7,7 +7,7 @@ package enum ReportCount: Int, CaseIterable, Sendable {
   case connections, seen, seenBoth, decoded
   /// Connections whose SYN was seen; their SYNs after the first.
   case attempts, repeatedSYNs
-  /// Segments, by direction: see `SegmentFigures`.
+  /// Segments, by direction: see `SegmentMetrics`.
   case retransmissions, fast, spurious, timeouts, outOfOrder, lost, missedHoles, missedBytes, duplicateAcks
   case keepAlives, keepAliveAcks, zeroWindows, finsAgain, copies
   /// Retransmissions with other bytes.

@@ -16,8 +16,8 @@ package struct ConnectionGroups: Sendable {
   package init() { groups = [EndpointMetrics?](repeating: nil, count: Self.count) }
 
   /// Counts a settlement of one of its connections, whose type has this role.
-  package mutating func settled(_ settlement: Settlement, role: FrameRole) {
-    change(settlement.connection) { $0.settled(settlement, role: role) }
+  package mutating func resolved(_ resolution: Resolution, role: FrameRole) {
+    change(resolution.connection) { $0.resolved(resolution, role: role) }
   }
 
   /// Counts the last report of a connection; `counts` is what it counts.
@@ -53,9 +53,9 @@ package struct ComparedConnections: Sendable {
   package func server(_ endpoint: Int) -> ConnectionGroups? { servers[UInt32(clamping: endpoint)] }
 
   /// Counts a settlement, whose type has this role.
-  package mutating func settled(_ settlement: Settlement, role: FrameRole) {
-    all.settled(settlement, role: role)
-    change(settlement.endpoint) { $0.settled(settlement, role: role) }
+  package mutating func resolved(_ resolution: Resolution, role: FrameRole) {
+    all.resolved(resolution, role: role)
+    change(resolution.endpoint) { $0.resolved(resolution, role: role) }
   }
 
   /// Counts the last report of a connection.

@@ -40,7 +40,7 @@ package struct FailCondition: Equatable, Sendable {
       let comparison = Comparison.allCases.first(where: { compact[place...].hasPrefix($0.rawValue) })
     else { return nil }
     let name = String(compact[..<place])
-    let figures = ComparedFigure.all(EndpointMetrics(), EndpointMetrics())
+    let figures = ComparedMetric.all(EndpointMetrics(), EndpointMetrics())
     guard let figure = figures.first(where: { Self.isMeant($0, by: name) }),
       let limit = Self.limit(compact[place...].dropFirst(comparison.rawValue.count), figure.unit)
     else { return nil }
@@ -53,24 +53,24 @@ package struct FailCondition: Equatable, Sendable {
   package var isOfChange: Bool { if case .value = limit { false } else { true } }
 
   /// Those of `figures` that it is about and of which it holds: of a figure without a direction, each direction's.
-  package func failures(in figures: [ComparedFigure]) -> [ComparedFigure] {
+  package func failures(in figures: [ComparedMetric]) -> [ComparedMetric] {
     figures.filter { Self.isMeant($0, by: name) && holds($0) }
   }
 
   /// Whether `figures` do not tell if it holds: no value that it is about is known.
-  package func isUnknown(in figures: [ComparedFigure]) -> Bool {
+  package func isUnknown(in figures: [ComparedMetric]) -> Bool {
     !figures.contains { figure in
       guard Self.isMeant(figure, by: name) else { return false }
       return isOfChange ? figure.change != nil : figure.new != nil
     }
   }
 
-  private static func isMeant(_ figure: ComparedFigure, by name: String) -> Bool {
+  private static func isMeant(_ figure: ComparedMetric, by name: String) -> Bool {
     figure.name == name || figure.baseName == name
   }
 
   /// Whether it holds; never where what it is about is not known.
-  private func holds(_ figure: ComparedFigure) -> Bool {
+  private func holds(_ figure: ComparedMetric) -> Bool {
     switch limit {
     case .value(let limit): figure.new.map { comparison.holds($0, limit) } ?? false
     case .change(let limit): figure.change.map { comparison.holds($0, limit) } ?? false
@@ -81,7 +81,7 @@ package struct FailCondition: Equatable, Sendable {
     }
   }
 
-  private static func limit(_ text: Substring, _ unit: ComparedFigure.Unit) -> Limit? {
+  private static func limit(_ text: Substring, _ unit: ComparedMetric.Unit) -> Limit? {
     let isChange = text.first == "+" || text.first == "-"
     let units: [(String, Double)] = [("pp", 0.01), ("ms", 1), ("%", 0.01), ("s", 1_000), ("", 1)]
     guard let (suffix, scale) = units.first(where: { text.hasSuffix($0.0) }),

@@ -89,9 +89,9 @@ struct ConnectionColumns {
   ]
 
   /// A value in a cell: counts without commas, since programs read them, and times in milliseconds or seconds.
-  private static func text(_ value: FigureValue, _ unit: FigureUnit, _ style: Style, isSeconds: Bool) -> String {
+  private static func text(_ value: MetricValue, _ unit: MetricUnit, _ style: Style, isSeconds: Bool) -> String {
     if case .count(let count) = value { return "\(count)" }
-    guard case .nanoseconds(let time) = value else { return FigureWords.text(value, unit) }
+    guard case .nanoseconds(let time) = value else { return MetricSentences.text(value, unit) }
     var out = ByteWriter(capacity: 32)
     let number = Double(time) / (isSeconds ? 1e9 : 1e6)
     // Below a millisecond three digits, everywhere.

@@ -5,7 +5,7 @@ import IMWire
 /// Writes connections as rows for programs: JSON objects, one a line, or comma-separated values with a header.
 package struct ConnectionRowWriter {
   private let profiles: [String]
-  private let values: [(name: String, read: @Sendable (ListedConnection) -> FigureValue?)]
+  private let values: [(name: String, read: @Sendable (ListedConnection) -> MetricValue?)]
 
   /// A writer; `profiles` are the names of the plans.
   package init(profiles: [String]) {
@@ -47,7 +47,7 @@ package struct ConnectionRowWriter {
       lines.signed("last_us", row.end.microseconds)
       lines.name("end", row.reason.name)
       if let direction = row.resetBy { lines.name("rst_by", StreamName.sides[Int(direction.rawValue)]) }
-      FigureTrees.listed.write(row, &lines)
+      MetricTrees.listed.write(row, &lines)
     }
   }
 

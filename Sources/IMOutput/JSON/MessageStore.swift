@@ -13,7 +13,7 @@ package final class MessageStore {
   @exclusivity(unchecked) private var spare: [MessageRecord] = []
   private static let maximumSpare = 4_096
   @exclusivity(unchecked) private var names: [UInt32: String] = [:]
-  @exclusivity(unchecked) private var statuses = StatusBook()
+  @exclusivity(unchecked) private var statuses = StatusRegistry()
   /// The names of `statuses`, by their numbers, from 1.
   @exclusivity(unchecked) private var statusNames: [String?] = [nil]
 

@@ -8,14 +8,14 @@ package struct StatsJSONWriter {
   package init() {}
 
   /// Appends one line. `counters` has one name a count, the same for every profile.
-  package func write(_ figures: RunFigures, to out: inout ByteWriter) {
+  package func write(_ figures: RunMetrics, to out: inout ByteWriter) {
     JSONLines.line(to: &out) { lines in
       lines.open("counters")
       for (name, value) in counters(figures).sorted(by: { $0.key < $1.key }) {
         lines.exact(named: JSONLines.escaped(name), value)
       }
       lines.close()
-      FigureTrees.run.write(
+      MetricTrees.run.write(
         figures.run, &lines,
         aside: { member, lines in
           switch member {
@@ -30,25 +30,25 @@ package struct StatsJSONWriter {
   }
 
   /// Appends one line about messages that a filter has chosen: what becomes of messages is of them, and nothing else is told.
-  package func write(chosen figures: RunFigures, by filter: String, to out: inout ByteWriter) {
+  package func write(chosen figures: RunMetrics, by filter: String, to out: inout ByteWriter) {
     JSONLines.line(to: &out) { lines in
       lines.string("filter", filter)
       servers(figures, &lines, chosen)
     }
   }
 
-  private func chosen(_ metrics: EndpointMetrics, _ figures: RunFigures, _ lines: inout JSONLines) {
+  private func chosen(_ metrics: EndpointMetrics, _ figures: RunMetrics, _ lines: inout JSONLines) {
     lines.openObject()
-    FigureTrees.server.write(
+    MetricTrees.server.write(
       ServerSnapshot(metrics), &lines, isWanted: { ["success", "loss", "retry", "messages", "rtt_us"].contains($0) })
     refusals(metrics.refusals, figures, &lines)
     lines.close()
   }
 
   /// Counts of the run and of its types. Types of several profiles may have the same name: they count together.
-  private func counters(_ figures: RunFigures) -> [String: UInt64] {
+  private func counters(_ figures: RunMetrics) -> [String: UInt64] {
     var counters: [String: UInt64] = [:]
-    for (name, value) in FigureTrees.run.counts(figures.run, in: "counters") { counters[name] = value }
+    for (name, value) in MetricTrees.run.counts(figures.run, in: "counters") { counters[name] = value }
     for (i, plan) in figures.summary.plans.enumerated() {
       for (k, kind) in figures.summary.kinds[i].enumerated() where kind.frames[0] + kind.frames[1] > 0 {
         let name = k < plan.typeNames.count ? plan.typeNames[k] : "other"
@@ -67,8 +67,8 @@ package struct StatsJSONWriter {
 
   /// `"total":{...},"servers":[...]`, each written by `write`.
   private func servers(
-    _ figures: RunFigures, _ lines: inout JSONLines,
-    _ write: (EndpointMetrics, RunFigures, inout JSONLines) -> Void
+    _ figures: RunMetrics, _ lines: inout JSONLines,
+    _ write: (EndpointMetrics, RunMetrics, inout JSONLines) -> Void
   ) {
     lines.key("total")
     write(figures.total, figures, &lines)
@@ -88,19 +88,19 @@ package struct StatsJSONWriter {
   }
 
   /// The figures of one server or of the run. Ratios and times that nothing was measured for are not there.
-  private func server(_ metrics: EndpointMetrics, _ figures: RunFigures, _ lines: inout JSONLines) {
+  private func server(_ metrics: EndpointMetrics, _ figures: RunMetrics, _ lines: inout JSONLines) {
     lines.openObject()
-    FigureTrees.server.write(ServerSnapshot(metrics), &lines) { member, lines in
+    MetricTrees.server.write(ServerSnapshot(metrics), &lines) { member, lines in
       if member == "handshakes" { refusals(metrics.refusals, figures, &lines) }
     }
     lines.close()
   }
 
   /// What was refused, and with which status: `"refusals":[{"profile":"mqtt","type":"connect","status":5,...}]`.
-  private func refusals(_ counts: RefusalCounts, _ figures: RunFigures, _ lines: inout JSONLines) {
+  private func refusals(_ counts: RejectionCounts, _ figures: RunMetrics, _ lines: inout JSONLines) {
     guard !counts.entries.isEmpty else { return }
     lines.openList("refusals")
-    for row in RefusalRow.rows(counts, figures.summary.plans, figures.statuses) {
+    for row in RejectionRow.rows(counts, figures.summary.plans, figures.statuses) {
       lines.openItem()
       lines.text("profile", row.profile)
       lines.text("type", row.type)
@@ -121,7 +121,7 @@ package struct StatsJSONWriter {
         lines.openItem()
         lines.text("profile", plan.name)
         lines.text("type", k < plan.typeNames.count ? plan.typeNames[k] : "other")
-        FigureTrees.type.write(kind, &lines)
+        MetricTrees.type.write(kind, &lines)
         lines.close()
       }
     }
@@ -137,7 +137,7 @@ package struct StatsJSONWriter {
         lines.text("profile", plan.name)
         lines.name("direction", totals.direction == .clientToServer ? "client_to_server" : "server_to_client")
         lines.number("category", totals.category)
-        FigureTrees.sequence.write(totals, &lines)
+        MetricTrees.sequence.write(totals, &lines)
         lines.close()
       }
     }

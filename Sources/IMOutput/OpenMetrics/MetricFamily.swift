@@ -20,7 +20,7 @@ package struct MetricFamily: Sendable {
   package let isLive: Bool
 
   /// The family of `name`, which `figure` belongs to; its samples have the labels of `scope` first.
-  init(_ name: MetricName, _ figure: FigureInfo, scope: [String]) {
+  init(_ name: MetricName, _ figure: MetricInfo, scope: [String]) {
     self.name = name.family
     kind = name.kind
     help = name.help ?? figure.help
@@ -58,7 +58,7 @@ package struct MetricFamily: Sendable {
 struct MetricGroups<Snapshot>: Sendable {
   /// A figure and the values of its labels.
   struct Sample: Sendable {
-    let figure: Figure<Snapshot>, leaf: FigureInfo.Leaf
+    let figure: Metric<Snapshot>, leaf: MetricInfo.Leaf
     /// The labels of dimensions, and the one that tells figures of a family apart.
     let labels: String
   }
@@ -68,7 +68,7 @@ struct MetricGroups<Snapshot>: Sendable {
 
   var families: [MetricFamily] { groups.map(\.family) }
 
-  init(_ figures: [Figure<Snapshot>], scope: [String]) {
+  init(_ figures: [Metric<Snapshot>], scope: [String]) {
     for figure in figures {
       guard let name = figure.info.metric else { continue }
       let place = figure.info.dimensions.map { "{\($0.name)}" }.joined(separator: ".")

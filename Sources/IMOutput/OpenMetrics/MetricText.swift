@@ -48,7 +48,7 @@ package struct MetricText: ~Copyable {
   }
 
   /// The samples of a figure.
-  mutating func sample(_ labels: String, _ value: FigureValue) {
+  mutating func sample(_ labels: String, _ value: MetricValue) {
     switch value {
     case .count(let count): part(suffix, labels, count)
     case .change(let change): part(suffix, labels, UInt64(clamping: change))

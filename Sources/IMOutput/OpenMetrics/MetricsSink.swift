@@ -8,7 +8,7 @@ package import IMWire
 /// for each profile. So neither the memory nor the number of series depends on what is captured.
 package final class MetricsSink: EngineSink {
   /// What it must be told by an engine.
-  package static let needs: EngineOptions.Needs = [.connections, .settlements]
+  package static let needs: EngineOptions.Needs = [.connections, .resolutions]
 
   /// Servers with labels of their own, at most.
   let maximumEndpoints: Int
@@ -21,7 +21,7 @@ package final class MetricsSink: EngineSink {
   @exclusivity(unchecked) private var roles: RoleTable
   private var plans: [ProtocolPlan]
   /// The statuses that answers gave.
-  private(set) var statuses = StatusBook()
+  private(set) var statuses = StatusRegistry()
 
   /// Nothing counted yet of what `plans` decode.
   package init(plans: [ProtocolPlan], maximumEndpoints: Int) {
@@ -38,20 +38,20 @@ package final class MetricsSink: EngineSink {
   }
 
   /// Counts fates.
-  package func settled(_ batch: Span<Settlement>) {
+  package func resolved(_ batch: Span<Resolution>) {
     for i in batch.indices {
-      let settlement = batch[i]
-      let role = roles[settlement.plan, settlement.kind]
-      let isHandshake = settlement.fate == .rejected && self.isHandshake(settlement)
-      change(settlement.endpoint, settlement.plan) { $0.settled(settlement, role: role, isHandshake: isHandshake) }
+      let resolution = batch[i]
+      let role = roles[resolution.plan, resolution.kind]
+      let isHandshake = resolution.fate == .rejected && self.isHandshake(resolution)
+      change(resolution.endpoint, resolution.plan) { $0.resolved(resolution, role: role, isHandshake: isHandshake) }
     }
   }
 
   /// Whether the protocol's own handshake is made of this type.
   @inline(never)
-  private func isHandshake(_ settlement: Settlement) -> Bool {
-    guard Int(settlement.plan) < plans.count else { return false }
-    return plans[Int(settlement.plan)].kind(at: Int(settlement.kind))?.flags.contains(.handshake) == true
+  private func isHandshake(_ resolution: Resolution) -> Bool {
+    guard Int(resolution.plan) < plans.count else { return false }
+    return plans[Int(resolution.plan)].kind(at: Int(resolution.kind))?.flags.contains(.handshake) == true
   }
 
   /// Counts a message that was delivered or read.

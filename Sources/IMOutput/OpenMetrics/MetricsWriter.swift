@@ -106,7 +106,7 @@ package struct MetricsWriter {
     text.begin(.refusals)
     for row in rows {
       let counts = row.snapshot.metrics.refusals
-      for refusal in RefusalRow.rows(counts, figures.summary.plans, sink.statuses) {
+      for refusal in RejectionRow.rows(counts, figures.summary.plans, sink.statuses) {
         let labels = [
           ("type", refusal.type), ("status", refusal.status.map { "\($0)" } ?? ""), ("status_name", refusal.name ?? ""),
         ]

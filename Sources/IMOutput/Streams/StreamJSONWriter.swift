@@ -28,7 +28,7 @@ package struct StreamJSONWriter {
       lines.flag("saw_syn", stream.sawSYN)
       lines.signed("first_us", stream.firstSeen.microseconds)
       lines.signed("last_us", stream.lastSeen.microseconds)
-      FigureTrees.stream.write(stream, &lines)
+      MetricTrees.stream.write(stream, &lines)
       lines.openList("dirs")
       for (i, direction) in stream.directions.enumerated() { write(direction, StreamName.sides[i & 1], &lines) }
       lines.closeList()
@@ -38,7 +38,7 @@ package struct StreamJSONWriter {
   private func write(_ direction: CollectedDirection, _ name: String, _ lines: inout JSONLines) {
     lines.openItem()
     lines.name("dir", name)
-    FigureTrees.streamSide.write(direction, &lines) { name, lines in
+    MetricTrees.streamSide.write(direction, &lines) { name, lines in
       guard name == "payload_captured" else { return }
       ranges("ranges", direction.ranges, &lines)
       ranges("gaps", direction.gaps, &lines)

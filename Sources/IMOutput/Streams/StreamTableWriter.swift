@@ -9,7 +9,7 @@ import IMMetrics
 /// Columns are as wide as their widest value. Everything printed is a number or an address made here, so that no byte
 /// of a capture reaches the terminal as it came.
 package struct StreamTableWriter {
-  private let columns = FigureColumns(.streams, Catalogue.streams, isGrouped: false)
+  private let columns = MetricColumns(.streams, Catalogue.streams, isGrouped: false)
 
   /// A writer.
   package init() {}

@@ -21,7 +21,9 @@ package enum SilenceText {
     return "up to \(seconds(survived)) survived, \(killed) did not: keep the heartbeat below \(limit(survived))"
   }
 
-  private static func seconds(_ microseconds: Int64) -> String { FigureWords.text(.microseconds(microseconds), .time) }
+  private static func seconds(_ microseconds: Int64) -> String {
+    MetricSentences.text(.microseconds(microseconds), .time)
+  }
 
   /// A whole number of seconds that is not above.
   private static func limit(_ microseconds: Int64) -> String {

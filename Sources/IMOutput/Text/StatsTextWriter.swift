@@ -10,7 +10,7 @@ package struct StatsTextWriter {
   package init(width: Int? = nil) { self.width = width }
 
   /// Appends the tables.
-  package func write(_ figures: RunFigures, to out: inout ByteWriter) {
+  package func write(_ figures: RunMetrics, to out: inout ByteWriter) {
     for (i, plan) in figures.summary.plans.enumerated() { types(plan, figures.summary.kinds[i], to: &out) }
     guard figures.total.counts[.frames] > 0 else {
       guard figures.summary.ledger.connections > 0 else { return }
@@ -34,7 +34,7 @@ package struct StatsTextWriter {
   }
 
   /// Appends what is known of a run that goes on: what reports of connections tell comes when these end.
-  package func write(live figures: RunFigures, to out: inout ByteWriter) {
+  package func write(live figures: RunMetrics, to out: inout ByteWriter) {
     for (i, plan) in figures.summary.plans.enumerated() {
       types(plan, figures.summary.kinds[i].map(\.withOpenAsPending), to: &out)
     }
@@ -48,7 +48,7 @@ package struct StatsTextWriter {
   }
 
   /// Appends what is known of messages that a filter has chosen: what became of them, and when.
-  package func write(chosen figures: RunFigures, to out: inout ByteWriter) {
+  package func write(chosen figures: RunMetrics, to out: inout ByteWriter) {
     guard !figures.endpoints.isEmpty else { return }
     endpoints(figures, to: &out)
     roundTrips(figures, to: &out)
@@ -58,7 +58,7 @@ package struct StatsTextWriter {
 
   private func types(_ plan: ProtocolPlan, _ kinds: [KindTotals], to out: inout ByteWriter) {
     guard kinds.contains(where: { $0.frames[0] + $0.frames[1] > 0 }) else { return }
-    let columns = FigureColumns(.types, Catalogue.types)
+    let columns = MetricColumns(.types, Catalogue.types)
     var table = TextTable([plan.name] + columns.titles)
     for (k, kind) in kinds.enumerated() where kind.frames[0] + kind.frames[1] > 0 {
       table.add([k < plan.typeNames.count ? plan.typeNames[k] : "other"] + columns.cells(kind))
@@ -67,8 +67,8 @@ package struct StatsTextWriter {
     out.literal("\n")
   }
 
-  private func endpoints(_ figures: RunFigures, isLive: Bool = false, to out: inout ByteWriter) {
-    let columns = FigureColumns(.servers, Catalogue.servers)
+  private func endpoints(_ figures: RunMetrics, isLive: Bool = false, to out: inout ByteWriter) {
+    let columns = MetricColumns(.servers, Catalogue.servers)
     // Servers count messages when their outcome is known.
     let titles = columns.titles.map { isLive && $0 == "messages" ? "decided" : $0 }
     var table = TextTable(["server"] + titles)
@@ -79,11 +79,11 @@ package struct StatsTextWriter {
   }
 
   /// Round trips by server and direction: what a server answers and what its clients answer are two things.
-  private func roundTrips(_ figures: RunFigures, to out: inout ByteWriter) {
+  private func roundTrips(_ figures: RunMetrics, to out: inout ByteWriter) {
     guard figures.total.roundTripsByDirection[0].count + figures.total.roundTripsByDirection[1].count > 0 else {
       return
     }
-    let columns = FigureColumns(.roundTrips, Catalogue.servers)
+    let columns = MetricColumns(.roundTrips, Catalogue.servers)
     var table = TextTable(["round trips", ""] + columns.titles)
     let left = forEachServer(figures) { name, metrics in
       let server = ServerSnapshot(metrics)
@@ -97,7 +97,7 @@ package struct StatsTextWriter {
   }
 
   /// Calls `body` with the first fifty servers, the others and the run, and gives how many are left out.
-  private func forEachServer(_ figures: RunFigures, _ body: (String, EndpointMetrics) -> Void) -> Int {
+  private func forEachServer(_ figures: RunMetrics, _ body: (String, EndpointMetrics) -> Void) -> Int {
     for (key, metrics) in figures.endpoints.prefix(50) {
       body("\(key.endpoint) \(figures.summary.plans[Int(key.plan)].name)", metrics)
     }
@@ -106,23 +106,23 @@ package struct StatsTextWriter {
     return max(0, figures.endpoints.count - 50)
   }
 
-  private func heartbeats(_ figures: RunFigures, to out: inout ByteWriter) {
+  private func heartbeats(_ figures: RunMetrics, to out: inout ByteWriter) {
     let total = ServerSnapshot(figures.total)
     if Catalogue.count("heartbeats.sent", in: Catalogue.servers, of: total) > 0 {
-      line("heartbeats: ", FigureWords.parts(.heartbeats, Catalogue.servers, total), to: &out)
+      line("heartbeats: ", MetricSentences.parts(.heartbeats, Catalogue.servers, total), to: &out)
     }
     if let verdict = SilenceText.verdict(figures.total) { line("silence: ", [verdict], to: &out) }
   }
 
   /// Messages that did not succeed, by why: `not successful, by cause: network 3 (...), peer 1 (...)`.
   private func causes(_ total: EndpointMetrics, to out: inout ByteWriter) {
-    line("not successful, by cause: ", FigureWords.parts(.causes, Catalogue.fates, total.messages), to: &out)
+    line("not successful, by cause: ", MetricSentences.parts(.causes, Catalogue.fates, total.messages), to: &out)
   }
 
   /// What was refused: `refused: connect 5 not_authorized 3, submit_sm 88 ESME_RTHROTTLED 2`.
-  private func refusals(_ figures: RunFigures, to out: inout ByteWriter) {
+  private func refusals(_ figures: RunMetrics, to out: inout ByteWriter) {
     let counts = figures.total.refusals
-    let rows = RefusalRow.rows(counts, figures.summary.plans, figures.statuses)
+    let rows = RejectionRow.rows(counts, figures.summary.plans, figures.statuses)
     var parts = rows.map { row in
       let status = row.status.map { " with \($0)" } ?? ""
       return "\(row.type)\(status)\(row.name.map { " " + $0 } ?? ""): \(grouped(row.count))"
@@ -131,24 +131,24 @@ package struct StatsTextWriter {
     line("refused: ", parts, to: &out)
   }
 
-  private func connections(_ figures: RunFigures, to out: inout ByteWriter) {
+  private func connections(_ figures: RunMetrics, to out: inout ByteWriter) {
     let parts =
-      FigureWords.parts(.connections, Catalogue.run, figures.run)
-      + FigureWords.parts(.connections, Catalogue.reports, figures.total.counts)
+      MetricSentences.parts(.connections, Catalogue.run, figures.run)
+      + MetricSentences.parts(.connections, Catalogue.reports, figures.total.counts)
     line("connections: ", parts, to: &out)
   }
 
   /// The protocol's own handshakes: `handshakes: 5 asked for, 3 answered, 2 only acknowledged, ...`.
   private func handshakes(_ total: EndpointMetrics, to out: inout ByteWriter) {
-    line("handshakes: ", FigureWords.parts(.handshakes, Catalogue.servers, ServerSnapshot(total)), to: &out)
+    line("handshakes: ", MetricSentences.parts(.handshakes, Catalogue.servers, ServerSnapshot(total)), to: &out)
   }
 
   /// Messages that were delivered and read: `read, by receipts: client to server 24 after 2000.1/2010/2020 ms p50/p95/max`.
   private func receipts(_ metrics: EndpointMetrics, to out: inout ByteWriter) {
     let server = ServerSnapshot(metrics)
-    for (name, place) in [("delivered", FigureText.Place.deliveries), ("read", .reads)] {
+    for (name, place) in [("delivered", MetricPresentation.Place.deliveries), ("read", .reads)] {
       let parts = Self.ways.enumerated().compactMap { way, name in
-        let parts = FigureWords.parts(place, Catalogue.servers, server, way: way)
+        let parts = MetricSentences.parts(place, Catalogue.servers, server, way: way)
         return parts.isEmpty ? nil : "\(name) " + parts.joined(separator: " ")
       }
       line("\(name), by receipts: ", parts, to: &out)
@@ -156,7 +156,7 @@ package struct StatsTextWriter {
   }
 
   private func traffic(_ run: RunSnapshot, to out: inout ByteWriter) {
-    line("traffic: ", FigureWords.parts(.traffic, Catalogue.run, run), to: &out)
+    line("traffic: ", MetricSentences.parts(.traffic, Catalogue.run, run), to: &out)
   }
 
   /// One line for each direction and category whose numbers were not all in order.
@@ -164,25 +164,25 @@ package struct StatsTextWriter {
     for (plan, all) in zip(summary.plans, summary.sequences) {
       for totals in all {
         let way = Self.ways[Int(totals.direction.rawValue)]
-        let parts = FigureWords.parts(.sequences, Catalogue.sequences, totals)
+        let parts = MetricSentences.parts(.sequences, Catalogue.sequences, totals)
         line("sequence gaps of \(plan.name), \(way), category \(totals.category): ", parts, to: &out)
       }
     }
   }
 
-  private func problems(_ figures: RunFigures, to out: inout ByteWriter) {
+  private func problems(_ figures: RunMetrics, to out: inout ByteWriter) {
     let bytes = count(Catalogue.count("gaps.run.bytes", in: Catalogue.run, of: figures.run), "byte")
     let parts =
-      FigureWords.parts(.issues, Catalogue.run, figures.run) { $0 == IssueKind.gap.name ? bytes : nil }
-      + FigureWords.parts(.problems, Catalogue.reports, figures.total.counts)
-      + FigureWords.parts(.problems, Catalogue.run, figures.run)
+      MetricSentences.parts(.issues, Catalogue.run, figures.run) { $0 == IssueKind.gap.name ? bytes : nil }
+      + MetricSentences.parts(.problems, Catalogue.reports, figures.total.counts)
+      + MetricSentences.parts(.problems, Catalogue.run, figures.run)
     line("problems: ", parts.isEmpty ? ["none"] : parts, to: &out)
   }
 
-  private func worst(_ figures: RunFigures, to out: inout ByteWriter) {
+  private func worst(_ figures: RunMetrics, to out: inout ByteWriter) {
     guard !figures.worst.entries.isEmpty else { return }
     out.literal("\n")
-    let columns = FigureColumns(.worst, Catalogue.connections)
+    let columns = MetricColumns(.worst, Catalogue.connections)
     var table = TextTable(["worst connections", "client", "server"] + columns.titles + ["end"])
     for report in figures.worst.entries.map(\.report) {
       let info = report.info

@@ -6,14 +6,14 @@ extension Summary {
   /// The lines, without a line feed at the end.
   package var lines: [String] {
     let run = RunSnapshot(self)
-    func parts(_ line: FigureText.Place) -> String {
-      FigureWords.parts(line, Catalogue.run, run).joined(separator: ", ")
+    func parts(_ line: MetricPresentation.Place) -> String {
+      MetricSentences.parts(line, Catalogue.run, run).joined(separator: ", ")
     }
     var lines = [parts(.packets), parts(.seen), parts(.bytes)]
     for (plan, kinds) in zip(plans, kinds) {
       let profile = ProfileSnapshot(plan, kinds)
       guard profile.frames > 0 else { continue }
-      let parts = FigureWords.parts(.profile, Catalogue.profiles, profile)
+      let parts = MetricSentences.parts(.profile, Catalogue.profiles, profile)
       lines.append("\(plan.name): " + parts.joined(separator: ", "))
     }
     let evictions = parts(.evictions)

@@ -12,7 +12,7 @@ final class BrowseLoop {
   private var parser = InputParser()
   /// The descriptor on which signals and other threads tell that there is something to do.
   private let wakeEnd: Int32
-  private let answers: AnswerDesk
+  private let answers: AnswerMailbox
   private let loading: StoreLoading?
   /// Whether the store is there from the start.
   private let isThere: Bool
@@ -27,7 +27,7 @@ final class BrowseLoop {
   private(set) var turns = 0, frames = 0
 
   init(
-    _ browser: Browser, _ session: TerminalSession, colours: ColourLevel, wakeEnd: Int32, answers: AnswerDesk,
+    _ browser: Browser, _ session: TerminalSession, colours: ColourLevel, wakeEnd: Int32, answers: AnswerMailbox,
     loading: StoreLoading?, isThere: Bool, open: @escaping () throws(CaptureError) -> BrowseReaders
   ) {
     self.browser = browser

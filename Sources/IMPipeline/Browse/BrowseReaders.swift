@@ -21,7 +21,7 @@ final class BrowseReaders {
   init(
     _ path: String, _ input: InputOptions, _ plans: (frames: [ProtocolPlan], files: [ProtocolPlan]),
     _ decode: DecodeOptions,
-    _ answers: AnswerDesk, names sources: NameSources? = nil
+    _ answers: AnswerMailbox, names sources: NameSources? = nil
   ) throws(CaptureError) {
     lists = try StoreReading(path, .lists, zone: .local, answers)
     pages = try StoreReading(path, .pages, zone: .local, answers)

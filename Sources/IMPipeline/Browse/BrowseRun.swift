@@ -46,9 +46,9 @@ package func runBrowse(
     return .noInput
   }
   let session = try takeTerminal(options)
-  let confinement = try Confinement(input.confinement, isLive: false, isReader: false)
+  let confinement = try Sandbox(input.confinement, isLive: false, isReader: false)
   let asked = decode
-  let decode = try settled(decode, input)
+  let decode = try resolved(decode, input)
   // Each thread that decodes has plans of its own.
   let plans = (frames: try loaded(decode), files: try loaded(decode), capture: try loaded(decode))
   var names: NameSources?
@@ -63,10 +63,10 @@ package func runBrowse(
   source.topicFields = MessageText.topicFields(plans.frames)
   if !isStore { source.captures = input.files }
   var browser = Browser(source, zone: .local, hasMouse: options.hasMouse)
-  if names != nil { browser.names = NameBook() }
+  if names != nil { browser.names = NameRegistry() }
   let term = getenv("TERM").map { String(cString: $0) } ?? ""
   browser.graph = options.graph ?? GraphStyle(isUTF8: localeIsUTF8(), term: term)
-  let answers = AnswerDesk { TerminalSignals.wake() }
+  let answers = AnswerMailbox { TerminalSignals.wake() }
   let loading = StoreLoading { TerminalSignals.wake() }
   do throws(CaptureError) {
     let cache = isStore ? nil : try CacheFile()
@@ -114,7 +114,7 @@ func takeTerminal(_ options: BrowseOptions) throws(UsageError) -> TerminalSessio
 
 /// Opens the file of names, where one is given, while all files can be, and starts the process that looks names up, where they are to
 /// be, while there is one thread; `nil` where neither is asked for.
-func openNames(_ options: BrowseOptions, _ confinement: Confinement) throws(CaptureError) -> NameSources? {
+func openNames(_ options: BrowseOptions, _ confinement: Sandbox) throws(CaptureError) -> NameSources? {
   var sources = NameSources()
   if options.resolvesNames, !options.isNumeric { sources.resolver = try confinement.makeResolver() }
   if !options.namesPath.isEmpty {
@@ -161,7 +161,7 @@ private func checkStore(_ path: String, called name: String) throws(CaptureError
 }
 
 /// The options with what has to be read for them.
-func settled(_ decode: DecodeOptions, _ input: InputOptions) throws(UsageError) -> DecodeOptions {
+func resolved(_ decode: DecodeOptions, _ input: InputOptions) throws(UsageError) -> DecodeOptions {
   var decode = decode
   decode.profiles = profileNames(decode.profiles)
   if let path = decode.hashKeyFile { decode.identities = try readHashKey(path) }
@@ -188,7 +188,7 @@ func words(_ decode: DecodeOptions, _ captureFilter: String?) -> [String] {
 
 /// Gives up what browsing does not need, before a byte of the files is read. Gives the store's path from the root.
 private func confine(
-  _ path: String, isNew: Bool, keepsNames: Bool, _ confinement: Confinement
+  _ path: String, isNew: Bool, keepsNames: Bool, _ confinement: Sandbox
 ) throws(CaptureError) -> String {
   do throws(StoreError) {
     guard isNew else {

@@ -11,7 +11,7 @@ struct CacheFile {
   /// Chooses a name in `$XDG_CACHE_HOME/imdump`, `~/.cache/imdump` where that is not set, and makes the folder. Where root becomes
   /// `user`, who may not enter root's folders, the folder is `/var/tmp/imdump-USER` and the user's own. Removes what browsers have
   /// left there that were killed.
-  init(for user: Confinement.User? = nil) throws(CaptureError) {
+  init(for user: Sandbox.User? = nil) throws(CaptureError) {
     let folder: String
     if let user { folder = try Self.folder(of: user) } else { folder = try Self.ownFolder() }
     Self.removeLeftovers(folder)
@@ -39,7 +39,7 @@ struct CacheFile {
   }
 
   /// A folder that belongs to `user`, and to nobody else. Anybody may have made one of that name: then it is refused.
-  private static func folder(of user: Confinement.User) throws(CaptureError) -> String {
+  private static func folder(of user: Sandbox.User) throws(CaptureError) -> String {
     let folder = "/var/tmp/imdump-\(user.name)"
     if mkdir(folder, 0o700) == 0 { user.own(folder: folder) }
     var info = stat()

@@ -8,12 +8,12 @@ import IMWire
 
 /// A thread that writes files of messages: their rows as the store has them, or their packets, for which captures are read again.
 final class FileSaving {
-  let desk = RequestDesk()
+  let desk = RequestMailbox()
   private var thread: WorkerThread?
 
   /// Starts a thread over the store at `path`. Captures are read with `plans`, as when the store was made.
   init(
-    _ path: String, _ input: InputOptions, _ plans: [ProtocolPlan], _ decode: DecodeOptions, _ answers: AnswerDesk
+    _ path: String, _ input: InputOptions, _ plans: [ProtocolPlan], _ decode: DecodeOptions, _ answers: AnswerMailbox
   ) throws(CaptureError) {
     let desk = desk
     thread = try WorkerThread("imdump-files", isBehind: true, for: path, "write files") {
@@ -33,7 +33,7 @@ final class FileSaving {
 
   private static func save(
     _ wanted: SaveRequest, _ path: String, _ input: InputOptions, _ plans: [ProtocolPlan], _ decode: DecodeOptions,
-    _ desk: RequestDesk, _ answers: AnswerDesk
+    _ desk: RequestMailbox, _ answers: AnswerMailbox
   ) -> SaveOutcome {
     do throws(StoreError) {
       let saver = Saver(wanted, reader: try StoreReader(path), desk: desk, answers: answers)
@@ -52,11 +52,11 @@ final class FileSaving {
 private struct Saver {
   let wanted: SaveRequest
   let reader: StoreReader
-  let desk: RequestDesk
-  let answers: AnswerDesk
+  let desk: RequestMailbox
+  let answers: AnswerMailbox
   private let finder: PageFinder
 
-  init(_ wanted: SaveRequest, reader: StoreReader, desk: RequestDesk, answers: AnswerDesk) {
+  init(_ wanted: SaveRequest, reader: StoreReader, desk: RequestMailbox, answers: AnswerMailbox) {
     (self.wanted, self.reader, self.desk, self.answers) = (wanted, reader, desk, answers)
     reader.stop { desk.isStale }
     finder = PageFinder(reader, zone: .local)

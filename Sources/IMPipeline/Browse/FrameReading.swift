@@ -9,13 +9,13 @@ import IMStore
 /// Where the frame stands in its capture in one piece, they are read there. Else the capture is decoded again up to the message: its
 /// connection alone, and where that does not find it, as through a tunnel, all of it.
 final class FrameReading {
-  let desk = RequestDesk()
+  let desk = RequestMailbox()
   private var thread: WorkerThread?
 
   /// Starts a thread for the messages of the store at `path`. `input` is read as when the store was made; its files are replaced by
   /// those of a request.
   init(
-    _ path: String, _ input: InputOptions, _ plans: [ProtocolPlan], _ decode: DecodeOptions, _ answers: AnswerDesk
+    _ path: String, _ input: InputOptions, _ plans: [ProtocolPlan], _ decode: DecodeOptions, _ answers: AnswerMailbox
   ) throws(CaptureError) {
     let desk = desk
     thread = try WorkerThread("imdump-frames", for: "capture", "read frames") {

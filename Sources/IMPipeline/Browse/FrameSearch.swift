@@ -109,7 +109,7 @@ private final class FrameFinder: EngineSink {
   private let paths: [String]
   private(set) var found: FrameDissection?
   /// Of some protocols a frame says what the next ones mean, as the version in MQTT's CONNECT.
-  private var book = FieldBook()
+  private var book = FieldReaderCache()
 
   init(_ wanted: FrameRequest, _ place: StoredPlace, _ plans: [ProtocolPlan], _ paths: [String]) {
     (self.wanted, self.place, self.plans, self.paths) = (wanted, place, plans, paths)

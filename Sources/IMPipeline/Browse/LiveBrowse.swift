@@ -16,7 +16,7 @@ struct LiveBrowse {
   private let decode: DecodeOptions
   private let options: BrowseOptions
   private let isColoured: Bool
-  private let confinement: Confinement
+  private let confinement: Sandbox
   private let plans: (frames: [ProtocolPlan], files: [ProtocolPlan], capture: [ProtocolPlan])
   private let source: BrowsedSource
 
@@ -32,12 +32,12 @@ struct LiveBrowse {
     guard input.writePath != "-" else {
       throw UsageError(message: "-w - is not possible with browse: the screen is on standard output")
     }
-    confinement = try Confinement(input.confinement, isLive: true)
+    confinement = try Sandbox(input.confinement, isLive: true)
     var source = BrowsedSource(interface: input, words(decode, input.captureFilter))
     self.input = input
     // The bytes of a message that is shown can be asked for: they are in the file then.
     self.input.isUnbuffered = true
-    self.decode = try settled(decode, input)
+    self.decode = try resolved(decode, input)
     self.options = options
     self.isColoured = isColoured
     plans = (try loaded(self.decode), try loaded(self.decode), try loaded(self.decode))
@@ -62,13 +62,13 @@ struct LiveBrowse {
       let capture = try LiveRun(
         Run(watched: input, plans: plans.capture, decode: decode, report: quiet, confinement: confinement),
         choices(path), loading)
-      let answers = AnswerDesk { TerminalSignals.wake() }
+      let answers = AnswerMailbox { TerminalSignals.wake() }
       // The packets that `-w` has written are read as any file is.
       var reading = input
       (reading.interface, reading.writePath, reading.packetLimit, reading.captureFilter) = (nil, nil, nil, nil)
       let term = getenv("TERM").map { String(cString: $0) } ?? ""
       var browser = Browser(source, zone: .local, hasMouse: options.hasMouse)
-      if names != nil { browser.names = NameBook() }
+      if names != nil { browser.names = NameRegistry() }
       browser.graph = options.graph ?? GraphStyle(isUTF8: localeIsUTF8(), term: term)
       let loop = BrowseLoop(
         browser, session,

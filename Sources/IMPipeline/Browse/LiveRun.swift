@@ -28,7 +28,7 @@ final class LiveRun {
     choices.store = store
     choices.store?.written = { loading.change { $0.commits += 1 } }
     do throws(UsageError) {
-      companions = try run.companions(choices, Output.standard()) + [ScreenRights(run.input.writePath)]
+      companions = try run.companions(choices, Output.standard()) + [ScreenPrivileges(run.input.writePath)]
     } catch {
       throw CaptureError(.ioError, store.path, error.message)
     }
@@ -88,13 +88,13 @@ final class LiveRun {
 
 /// Keeps for the screen what a run gives up otherwise: the terminal's modes, the folder in which files are saved, and the packets of
 /// `-w`, which are read again when somebody wants to see their bytes.
-private final class ScreenRights: RunFeature {
+private final class ScreenPrivileges: RunFeature {
   private let written: String?
 
   init?(_ place: RunContext) throws(UsageError) { return nil }
   init(_ written: String?) { self.written = written }
 
-  func confine(_ rights: inout Rights) {
+  func confine(_ rights: inout Privileges) {
     rights.isInteractive = true
     rights.folders += savingFolders()
     guard let written, let user = rights.user else { return }

@@ -96,7 +96,7 @@ struct LoneFrame {
       body: RawSpan, tlvs: Span<TLVRef>
     ) {
       guard found == nil, frame.streamOffset == 0, direction == self.direction, place.isOf(frame, plan) else { return }
-      var book = FieldBook()
+      var book = FieldReaderCache()
       found = FrameDissection(frame, connection, direction, plan, bytes: bytes, body: body, tlvs: tlvs, book: &book)
     }
   }

@@ -14,11 +14,11 @@ struct NameSources {
 
 /// A thread that finds names of ids.
 final class NameReading {
-  let desk = RequestDesk()
+  let desk = RequestMailbox()
   private var thread: WorkerThread?
 
   /// Starts a thread over the store at `path`.
-  init(_ sources: NameSources, _ path: String, _ answers: AnswerDesk) throws(CaptureError) {
+  init(_ sources: NameSources, _ path: String, _ answers: AnswerMailbox) throws(CaptureError) {
     let desk = desk
     thread = try WorkerThread("imdump-names", isBehind: true, for: path, "read names") {
       let file = sources.file.map { NameFile(reading: $0, isStale: { desk.isStale }).names } ?? [:]

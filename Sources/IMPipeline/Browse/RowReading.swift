@@ -3,11 +3,11 @@ import IMCapture
 
 /// A thread that lays out rows before they are seen, so that whoever paints copies cells. It reads nothing.
 final class RowReading {
-  let desk = RequestDesk()
+  let desk = RequestMailbox()
   private var thread: WorkerThread?
 
   /// Starts a thread, which runs behind others.
-  init(_ answers: AnswerDesk) throws(CaptureError) {
+  init(_ answers: AnswerMailbox) throws(CaptureError) {
     let desk = desk
     thread = try WorkerThread("imdump-rows", isBehind: true, for: "terminal", "lay out rows") {
       while let request = desk.take() {

@@ -5,7 +5,7 @@ import IMWire
 
 /// A thread that reads a store for the browser, with a reader of its own.
 final class StoreReading {
-  let desk = RequestDesk()
+  let desk = RequestMailbox()
   private var thread: WorkerThread?
 
   /// What a thread reads.
@@ -21,7 +21,7 @@ final class StoreReading {
   }
 
   /// Starts a thread over the store at `path` for `workload`.
-  init(_ path: String, _ workload: Workload, zone: LocalZone, _ answers: AnswerDesk) throws(CaptureError) {
+  init(_ path: String, _ workload: Workload, zone: LocalZone, _ answers: AnswerMailbox) throws(CaptureError) {
     let desk = desk
     thread = try WorkerThread("imdump-\(workload.rawValue)", for: path, "read the store") {
       do throws(StoreError) {
@@ -60,7 +60,7 @@ final class StoreReading {
 private struct Answering {
   let reader: StoreReader
   let finder: PageFinder
-  let desk: RequestDesk
+  let desk: RequestMailbox
   /// The sessions as they were at a commit: an order is made of them without reading them again.
   var sessions: (commit: Int, rows: [StoredSession], totals: SessionTotals)?
 
@@ -90,7 +90,7 @@ private struct Answering {
     case .news(let wanted): return try finder.news(wanted) { desk.isStale }.map { .news($0) }
     case .details(let id): return .details(id, try reader.details(ofMessage: id))
     case .ladder(let wanted): return try LadderFinder(reader).part(wanted) { desk.isStale }.map { .ladder($0) }
-    case .strip(let wanted): return .strip(wanted, try reader.periods(wanted.times, limit: TimeStrip.limit))
+    case .strip(let wanted): return .strip(wanted, try reader.periods(wanted.times, limit: Timeline.limit))
     case .moment(let wanted): return try finder.moment(wanted) { desk.isStale }.map { .moment(wanted, $0.id) }
     case .frame, .rows, .save, .names: return nil
     }

@@ -6,7 +6,7 @@ import IMWire
 
 /// Hands alerts to the process that delivers them, and never waits for it.
 ///
-/// A capture may run no program and open no connection (`Confinement`), so another process does: this same program again,
+/// A capture may run no program and open no connection (`Sandbox`), so another process does: this same program again,
 /// started before rights are given up, with the rights of the user that the run becomes. Between them is a socket that holds
 /// some hundred alerts; when it is full, or nobody reads it, an alert is dropped and counted.
 final class Deliverer {
@@ -26,7 +26,7 @@ final class Deliverer {
   private var isGone = false
 
   /// Starts the process. Throws for what cannot be delivered to: a hook that is no program, an address that is none.
-  init(_ options: AlertOptions, isQuiet: Bool, user: Confinement.User?, sensor: String?) throws(UsageError) {
+  init(_ options: AlertOptions, isQuiet: Bool, user: Sandbox.User?, sensor: String?) throws(UsageError) {
     let hook = try Self.resolve(options.hook)
     for address in options.webhooks + options.alertmanagers { try Self.check(address) }
     if !(options.webhooks + options.alertmanagers).isEmpty, Self.find("curl") == nil {
@@ -49,7 +49,7 @@ final class Deliverer {
   }
 
   /// The whole path of the spool's folder, which is made where there is none, for the user that the run becomes.
-  private static func makeSpool(_ path: String, _ user: Confinement.User?) throws(UsageError) -> String {
+  private static func makeSpool(_ path: String, _ user: Sandbox.User?) throws(UsageError) -> String {
     let isMade = mkdir(path, 0o700) == 0
     var status = stat()
     if !isMade, errno != EEXIST { throw UsageError(message: "--alert-spool \(path): \(systemText(errno))") }

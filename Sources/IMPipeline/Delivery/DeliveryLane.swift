@@ -26,7 +26,7 @@ struct DeliveryLane {
   }
 
   /// What became of jobs.
-  struct Figures: Equatable {
+  struct StoredMetrics: Equatable {
     var done = 0, failed = 0, timedOut = 0, dropped = 0, spooled = 0
   }
 
@@ -55,7 +55,7 @@ struct DeliveryLane {
   private let width: Int
   private var queue: [Job] = []
   private var slots: [Slot] = []
-  private(set) var figures = Figures()
+  private(set) var figures = StoredMetrics()
   private var isGivenUp = false
 
   private final class Slot {

@@ -94,7 +94,7 @@ final class DeliveryRun {
       logError("delivery of alerts: cannot become user \(user[0]); nothing is delivered")
       return false
     }
-    // Rights that the file gives the program are for capturing. Programs that bring their own may be what a hook is for.
+    // Privileges that the file gives the program are for capturing. Programs that bring their own may be what a hook is for.
     if geteuid() != 0 { _ = imdump_drop_capabilities() }
     _ = chdir("/")
     isQuiet = !message.text(2).isEmpty
@@ -303,7 +303,7 @@ final class DeliveryRun {
     var isLost = false
     for lane in lanes {
       let figures = lane.figures
-      guard figures != DeliveryLane.Figures() else { continue }
+      guard figures != DeliveryLane.StoredMetrics() else { continue }
       var words = ["\(figures.done) delivered"]
       if figures.failed > 0 { words.append("\(figures.failed) failed") }
       if figures.timedOut > 0 { words.append("\(figures.timedOut) timed out") }

@@ -79,13 +79,13 @@ final class ExportRedaction {
       afterBatch: { [sink] in
         sink.window = max(Self.least, memory - driver.engine.memoryBytes)
         guard sink.isFull else { return }
-        sink.settle()
+        sink.resolve()
         goesOn = copy(turnedAt)
         sink.turn()
         turnedAt = driver.engine.totals.packets
       })
     guard goesOn, !run.stopping.stop.isStopped else { return }
-    sink.settle()
+    sink.resolve()
     _ = copy(.max)
     sink.clear()
   }

@@ -10,7 +10,7 @@ final class CaptureFiles: RunFeature {
   /// Told where packets stand in the files.
   private let written: WrittenPackets?
   /// What opens further files, where this process may not.
-  private let opener: FileOpener?
+  private let opener: FileBroker?
   private var output: CaptureOutput?
   /// Says whose connections are, in pcapng.
   private var owners: OwnerComments?
@@ -64,7 +64,7 @@ final class CaptureFiles: RunFeature {
     try output.open(interface.linkType, at: .wallClock)
   }
 
-  func confine(_ rights: inout Rights) {
+  func confine(_ rights: inout Privileges) {
     guard let output else { return }
     if let user = rights.user { output.give(to: user) }
     if output.canReopen { rights.hearsHangup = true }

@@ -33,9 +33,9 @@ protocol RunFeature: AnyObject {
   func start() throws(CaptureError)
   /// A source is open, and nothing is read from it yet.
   func opened(_ source: any PacketSource) throws(CaptureError)
-  /// Rights are about to be given up: takes what it must keep.
-  func confine(_ rights: inout Rights)
-  /// Rights are given up.
+  /// Privileges are about to be given up: takes what it must keep.
+  func confine(_ rights: inout Privileges)
+  /// Privileges are given up.
   func confined() throws(CaptureError)
 
   /// Packets are about to come. What is known of a file only when all of it was read is learned here, by `Run.learn`.
@@ -69,7 +69,7 @@ extension RunFeature {
   func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? { other }
   func start() throws(CaptureError) {}
   func opened(_ source: any PacketSource) throws(CaptureError) {}
-  func confine(_ rights: inout Rights) {}
+  func confine(_ rights: inout Privileges) {}
   func confined() throws(CaptureError) {}
   func beforePackets(_ run: Run, _ companions: [any RunFeature]) {}
   func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int { records.count }
@@ -83,13 +83,13 @@ extension RunFeature {
 }
 
 /// What a run keeps when it gives up its rights.
-struct Rights {
+struct Privileges {
   /// The user that root becomes; nil where the process stays who it is.
-  let user: Confinement.User?
+  let user: Sandbox.User?
   /// Open folders in which this process makes files.
   var folders: [Int32] = []
   /// The processes that open files for this one.
-  var openers: [FileOpener] = []
+  var openers: [FileBroker] = []
   /// The socket on which connections will be taken.
   var listener: Int32?
   /// A folder, and the names of files that are made in it, as a pattern of fnmatch(3).
@@ -152,9 +152,9 @@ struct RunContext {
   /// Standard output.
   let output: Output
   /// Where alerts are told.
-  let desk: AlertDesk
+  let desk: AlertDispatcher
   /// The process that it has asked for.
-  var opener: FileOpener?
+  var opener: FileBroker?
   /// Where packets stand in the files of `-w`; `nil` where nobody asks.
   var written: WrittenPackets?
   /// The server that texts are given to; `nil` without one.
@@ -162,7 +162,7 @@ struct RunContext {
 }
 
 /// Those who hear of the alerts of a run, in the order in which they came.
-final class AlertDesk {
+final class AlertDispatcher {
   private var listeners: [(AlertEvent) -> Void] = []
 
   /// Has `listener` told of each alert.

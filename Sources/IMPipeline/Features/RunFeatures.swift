@@ -19,7 +19,7 @@ enum RunFeatures {
 extension Run {
   /// Makes the companions that `choices` ask for. Alerts are told at `desk`.
   func companions(
-    _ choices: RunChoices, _ output: Output, desk: AlertDesk = AlertDesk()
+    _ choices: RunChoices, _ output: Output, desk: AlertDispatcher = AlertDispatcher()
   ) throws(UsageError) -> [any RunFeature] {
     let kinds = RunFeatures.kinds
     // Made first, while there is nothing that they could share.

@@ -8,7 +8,7 @@ import IMWire
 /// One reading of a capture for a report or a verdict: the metrics of `imdump stats`, and what a report shows beside them.
 final class ReportReading {
   /// What the engine reports.
-  static let needs = ReportSink.needs.union([.settlements])
+  static let needs = ReportSink.needs.union([.resolutions])
   /// What is kept, in bytes, of each connection that is decoded, of each exchange and of each server.
   static let cost = (connection: ReportSink.costPerConnection, exchange: 0, server: EndpointMetrics.cost)
 
@@ -28,13 +28,13 @@ final class ReportReading {
   var compared: ComparedConnections? { stats.compared }
 
   /// Everything that was counted. To be asked for at the end of the run.
-  func metrics(_ run: Run, _ driver: Driver) -> RunFigures { stats.figures(run, driver) }
+  func metrics(_ run: Run, _ driver: Driver) -> RunMetrics { stats.figures(run, driver) }
 
   /// The model of a page, without ladders and lanes.
-  func model(_ run: Run, _ driver: Driver, _ figures: RunFigures, _ errors: [CaptureError]) -> ReportModel {
+  func model(_ run: Run, _ driver: Driver, _ figures: RunMetrics, _ errors: [CaptureError]) -> ReportModel {
     var model = ReportModel(
       version: imdumpVersion, captures: run.isLive ? [run.input.interface ?? ""] : run.input.files,
-      filter: run.input.captureFilter, figures: ReportFigures(figures.run), summary: figures.run.summary,
+      filter: run.input.captureFilter, figures: ReportMetrics(figures.run), summary: figures.run.summary,
       countedLines: figures.run.summary.lines)
     model.errors = errors.filter { !$0.isBrokenPipe }.map(Self.words)
     model.unread = run.unread(driver)

@@ -72,7 +72,7 @@ private struct ReportRun {
     if let old {
       let (figures, connections, ending) = measure(old, output, &model)
       let groups = connections.flatMap { old in reading.compared.map { (old.all, $0.all) } }
-      model.comparison = (old, ComparedFigure.all(figures.total, first.total, groups))
+      model.comparison = (old, ComparedMetric.all(figures.total, first.total, groups))
       status = max(status, ending)
     }
     readAgain(first.worst, reading.sink, &model)
@@ -91,7 +91,7 @@ private struct ReportRun {
       logError(Verdict(model).headline)
     }
     // Without an old capture there are values, and no changes.
-    let figures = model.comparison?.figures ?? ComparedFigure.all(first.total, first.total)
+    let figures = model.comparison?.figures ?? ComparedMetric.all(first.total, first.total)
     return conclude(
       conditions, of: figures, isDecoded: model.summary.ledger.decodedConnections > 0, status)
   }
@@ -112,7 +112,7 @@ private struct ReportRun {
   /// What the old capture came to, and how reading it ended.
   private func measure(
     _ path: String, _ output: Output, _ model: inout ReportModel
-  ) -> (figures: RunFigures, connections: ComparedConnections?, status: ExitStatus) {
+  ) -> (figures: RunMetrics, connections: ComparedConnections?, status: ExitStatus) {
     var input = run.input
     input.files = [path]
     let other = run.again(over: input)

@@ -15,7 +15,7 @@ final class ReportSink: EngineSink {
   private let roles: RoleTable
   private(set) var series = TimeBuckets<ReportBucket>()
   private(set) var heartbeats = HeartbeatMarks()
-  private(set) var problems = ProblemBook()
+  private(set) var problems = ProblemTable()
   private(set) var losses: (first: Timestamp, last: Timestamp)?
   /// The lost messages that were sent first, with their sessions, and how many there are.
   private var lost: [(message: ReportModel.LostMessage, session: UInt32)] = []
@@ -30,7 +30,7 @@ final class ReportSink: EngineSink {
   private(set) var connectionCount: UInt64 = 0
   /// Connections with trouble.
   private(set) var troubledCount: UInt64 = 0
-  private(set) var sessions = SessionTroubles()
+  private(set) var sessions = SessionProblems()
   private var typeNames: [UInt16: String] = [:]
   /// By connection and direction, when the last heartbeat came.
   private var lastBeats: [UInt64: Timestamp] = [:]
@@ -92,7 +92,7 @@ final class ReportSink: EngineSink {
     if typeNames[key] == nil { typeNames[key] = plans[Int(exchange.plan)].reportName(of: exchange.kind) }
     let serial = exchange.connection
     if role != .heartbeat, exchange.isAnswered, exchange.latency != nil, exchange.repeats > 0 { ambiguous += 1 }
-    problems.settled(exchange, role, serial)
+    problems.resolved(exchange, role, serial)
     let isLost = exchange.fate == .unanswered || exchange.fate == .damaged
     if let message = ReportModel.WorstMessage(exchange, role) { note(message, on: serial) }
     if isLost || exchange.fate == .rejected || exchange.repeats > 0 { trouble(serial, exchange.firstAt) }

@@ -42,7 +42,7 @@ final class ShipRun {
   private let curl: CurlCall
   private let store: ShipStore
   private let files: ShipFiles
-  private let stopping = Stopping()
+  private let stopping = SignalHandlers()
   private var counters = ShipCounters()
   private var schedule = RetrySchedule()
   private var batch: ShipBatch

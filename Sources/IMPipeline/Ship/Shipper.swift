@@ -29,7 +29,7 @@ final class Shipper {
   private let socket: Int32
 
   /// Starts the process for the files in `folder`, which is there.
-  init(_ options: ShippingOptions, folder: String, isQuiet: Bool, user: Confinement.User?) throws(UsageError) {
+  init(_ options: ShippingOptions, folder: String, isQuiet: Bool, user: Sandbox.User?) throws(UsageError) {
     guard Deliverer.find("curl") != nil else {
       throw UsageError(message: "--ship and --otlp need curl (apt-get install curl)")
     }
@@ -51,7 +51,7 @@ final class Shipper {
   deinit { close(socket) }
 
   /// Makes the folder of the state, for the user that the process becomes.
-  private static func makeState(_ path: String, _ user: Confinement.User?) throws(UsageError) {
+  private static func makeState(_ path: String, _ user: Sandbox.User?) throws(UsageError) {
     if mkdir(path, 0o750) == 0 {
       user?.own(folder: path)
     } else if errno != EEXIST {

@@ -61,7 +61,7 @@ private func printRows(
     logError("\(path): \(systemText(errno))")
     return .noInput
   }
-  let stop = Stopping().stop
+  let stop = SignalHandlers().stop
   let time = StatementTime(seconds: seconds)
   let output = Output.standard()
   var printer = RowPrinter(form, output)
@@ -116,7 +116,7 @@ private func tell(_ error: StoreError) throws(UsageError) -> ExitStatus {
 ///
 /// `confinement` is whose rights they are; `isInteractive` says that a terminal is used; files may be made in `others`.
 func confined(
-  _ path: String, _ confinement: Confinement = .ofReader, isInteractive: Bool = false, others: [Int32] = [],
+  _ path: String, _ confinement: Sandbox = .ofReader, isInteractive: Bool = false, others: [Int32] = [],
   writesDatabase: Bool = false
 ) throws(StoreError) -> String {
   do throws(CaptureError) {

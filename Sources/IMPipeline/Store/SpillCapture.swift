@@ -17,7 +17,7 @@ final class SpillCapture {
   private let folder: Int32
   private let limit: UInt64
   private let linkType: UInt16
-  private let user: Confinement.User?
+  private let user: Sandbox.User?
   private var writer: CaptureWriter?
   /// The number of the file that is written, from 1; of the oldest one that is there.
   private(set) var number: UInt32 = 0
@@ -29,7 +29,7 @@ final class SpillCapture {
 
   /// Files beside the store at `path`, which is in `folder`; all of them together have at most `maximumBytes`. Files of an older store
   /// of that name are removed. The first file is open afterwards.
-  init(_ path: String, folder: Int32, maximumBytes: UInt64, linkType: UInt16, user: Confinement.User?) {
+  init(_ path: String, folder: Int32, maximumBytes: UInt64, linkType: UInt16, user: Sandbox.User?) {
     self.path = path
     self.folder = folder
     self.linkType = linkType

@@ -37,7 +37,7 @@ struct StoreFile {
   }
 
   /// Gives the file to the user that the run becomes, with those that SQLite has made beside it.
-  func give(to user: Confinement.User) {
+  func give(to user: Sandbox.User) {
     // By name: to close a descriptor of a file drops all locks that this process has on it, and with them SQLite's, by which other
     // processes know that the log is in use.
     for name in [place, place + "-wal", place + "-shm"] { _ = lchown(name, user.uid, user.gid) }

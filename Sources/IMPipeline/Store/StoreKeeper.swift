@@ -147,7 +147,7 @@ final class StoreKeeper: RunFeature {
   /// Whether packets are kept beside the store.
   private var spills: Bool { isLive && choices.keepsPackets && run.input.writePath == nil }
 
-  func confine(_ rights: inout Rights) {
+  func confine(_ rights: inout Privileges) {
     guard let file else { return }
     if let user = rights.user { file.give(to: user) }
     rights.folders.append(file.folder)

@@ -24,9 +24,9 @@ final class StoreSink: EngineSink {
   /// Exchanges that were decided by a frame that is not told yet: it comes next.
   @exclusivity(unchecked) private var decided: [Exchange] = []
   @exclusivity(unchecked) private var hello = ReportedHello()
-  private var statuses = StatusBook()
+  private var statuses = StatusRegistry()
   private var marks = GapMarks()
-  private var book = FieldBook()
+  private var book = FieldReaderCache()
   /// Whether there are marks.
   @exclusivity(unchecked) private var isNearGap = false
 
@@ -83,7 +83,7 @@ final class StoreSink: EngineSink {
     feed.handOn()
   }
 
-  func settled(_ exchange: borrowing Exchange) { decided.append(copy exchange) }
+  func resolved(_ exchange: borrowing Exchange) { decided.append(copy exchange) }
 
   /// Hands on what was decided.
   @inline(never)

@@ -26,7 +26,7 @@ final class StoreThread {
       // By this thread: the memory that it has for pages serves for sorting.
       if let isWhole = queue.isWhole {
         do throws(StoreError) {
-          try writer.finish(isWhole: isWhole, isHurried: StopSwitch.ofProcess.isStopped)
+          try writer.finish(isWhole: isWhole, isHurried: ShutdownSignal.ofProcess.isStopped)
         } catch { queue.fail(error) }
       }
     }

@@ -52,7 +52,7 @@ package func runWhy(
   }
   let total = result.model.figures.total
   return conclude(
-    options.conditions, of: ComparedFigure.all(total, total),
+    options.conditions, of: ComparedMetric.all(total, total),
     isDecoded: driver.engine.totals.decodedConnections > 0, status)
 }
 

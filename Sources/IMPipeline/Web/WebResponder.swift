@@ -10,7 +10,7 @@ struct WebResponder: ~Copyable {
 
   private let listener: Int32
   private let mailbox: WebMailbox
-  private var desk: WebDesk
+  private var desk: WebDispatcher
   private var polled: [pollfd] = []
   /// Until when nobody is taken.
   private var pauseEnd = -Double.infinity
@@ -18,7 +18,7 @@ struct WebResponder: ~Copyable {
   /// A thread that takes connections from `listener`.
   init(_ listener: Int32, _ mailbox: WebMailbox, _ offers: WebOffers = WebOffers()) {
     self.listener = listener
-    desk = WebDesk(offers)
+    desk = WebDispatcher(offers)
     self.mailbox = mailbox
   }
 

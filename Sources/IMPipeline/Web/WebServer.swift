@@ -7,7 +7,7 @@ import IMOutput
 ///
 /// The capture never waits for it: a request leaves a mark, the capture writes the text between two batches when it sees
 /// the mark, and hands it over (`WebMailbox`). One text a second and resource is written at most, however many ask; all
-/// get the same. Connections are few, short and small (`WebDesk`), and the thread has a lower priority than the capture's.
+/// get the same. Connections are few, short and small (`WebDispatcher`), and the thread has a lower priority than the capture's.
 final class WebServer {
   /// The socket; the system call filter leaves it the right to accept.
   let descriptor: Int32
@@ -97,7 +97,7 @@ final class WebListener: RunFeature {
     isQuiet = place.run.report.isQuiet
   }
 
-  func confine(_ rights: inout Rights) { rights.listener = server.descriptor }
+  func confine(_ rights: inout Privileges) { rights.listener = server.descriptor }
 
   /// Begins to serve.
   func confined() throws(CaptureError) {

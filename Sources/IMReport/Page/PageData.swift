@@ -41,7 +41,7 @@ enum PageData {
   /// The figures of the run as `stats --json` has them, but for the percentiles, which are chosen.
   private static func figures(_ model: ReportModel, _ lines: inout JSONLines) {
     lines.open("figures")
-    FigureTrees.write(
+    MetricTrees.write(
       ServerSnapshot(model.figures.total), &lines, aside: { if $0 == "rtt_us" { roundTrips(model, &$1) } },
       isWanted: { $0 != "rtt_us" })
     lines.close()

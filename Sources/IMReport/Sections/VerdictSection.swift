@@ -61,7 +61,7 @@ enum VerdictSection {
   }
 
   /// Two captures side by side.
-  private static func compare(_ name: String, _ figures: [ComparedFigure], _ page: inout Markup) {
+  private static func compare(_ name: String, _ figures: [ComparedMetric], _ page: inout Markup) {
     page.raw("<section id=\"comparison\" aria-labelledby=\"comparison-h\"><h3 id=\"comparison-h\">Compared with ")
     page.text(name)
     page.raw("</h3>\n")

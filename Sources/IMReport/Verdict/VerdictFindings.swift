@@ -112,7 +112,7 @@ struct VerdictFindings {
     let both = model.messages
     let rejected = UInt64(both.rejected)
     guard rejected > 0 else { return }
-    let rows = RefusalRow.rows(
+    let rows = RejectionRow.rows(
       model.figures.total.refusals, model.summary.plans, model.statuses, role: .message)
     let statuses = rows.isEmpty ? [] : [Self.list(rows, all: rejected)]
     add(
@@ -142,7 +142,7 @@ struct VerdictFindings {
       // Refused logins are among the rows, and not to be told from the others.
       let rows =
         logins.refused > 0
-        ? [] : RefusalRow.rows(model.figures.total.refusals, model.summary.plans, model.statuses, role: .control)
+        ? [] : RejectionRow.rows(model.figures.total.refusals, model.summary.plans, model.statuses, role: .control)
       sentences.append(
         "\(count(rejected, "control frame")) rejected" + (rows.isEmpty ? "" : ": \(Self.list(rows, all: rejected))"))
     }
@@ -153,7 +153,7 @@ struct VerdictFindings {
   }
 
   /// Types and statuses of rejections, the two most frequent by name; without the count of one that is of `all`.
-  private static func list(_ rows: [RefusalRow], all: UInt64) -> String {
+  private static func list(_ rows: [RejectionRow], all: UInt64) -> String {
     let named = rows.prefix(2).map { row in
       let status = [row.name, row.status.map { row.name == nil ? "status \($0)" : "(\($0))" }].compactMap { $0 }
         .joined(separator: " ")

@@ -19,13 +19,13 @@ enum Schema {
 
     CREATE TABLE connection (
       id INTEGER PRIMARY KEY, client TEXT NOT NULL, server TEXT NOT NULL, via TEXT, carrier TEXT,
-      \(ConnectionFacts.declaration), \(Figures.declaration)
+      \(ConnectionFacts.declaration), \(StoredMetrics.declaration)
     );
     CREATE TABLE session (
       id INTEGER PRIMARY KEY, name TEXT, name_is_number INTEGER NOT NULL, profile TEXT NOT NULL,
       connection INTEGER NOT NULL, begun_us INTEGER NOT NULL, connections INTEGER NOT NULL,
-      last_message INTEGER, \(Figures.percentiles([95]).map { "\($0) INTEGER" }.joined(separator: ", ")),
-      \(Figures.declaration)
+      last_message INTEGER, \(StoredMetrics.percentiles([95]).map { "\($0) INTEGER" }.joined(separator: ", ")),
+      \(StoredMetrics.declaration)
     );
     CREATE TABLE session_connection (
       session INTEGER NOT NULL, connection INTEGER NOT NULL, PRIMARY KEY (session, connection)
@@ -51,7 +51,7 @@ enum Schema {
     );
     CREATE TABLE bucket (
       width_s INTEGER NOT NULL, start_s INTEGER NOT NULL,
-      \(Figures.percentiles(PeriodRows.percents).map { "\($0) INTEGER" }.joined(separator: ", ")), \(Figures.declaration),
+      \(StoredMetrics.percentiles(PeriodRows.percents).map { "\($0) INTEGER" }.joined(separator: ", ")), \(StoredMetrics.declaration),
       PRIMARY KEY (width_s, start_s)
     ) WITHOUT ROWID;
 

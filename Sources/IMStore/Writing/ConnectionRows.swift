@@ -13,7 +13,7 @@ struct ConnectionRows: ~Copyable {
     let carriers: CarrierSet
     /// The index of the plan that decodes it; that of none as long as no message of it is known.
     var plan: UInt8
-    var figures = Figures()
+    var figures = StoredMetrics()
   }
 
   private var gathered: [Gathered] = []
@@ -25,7 +25,7 @@ struct ConnectionRows: ~Copyable {
   /// Where in `gathered` a connection is.
   private var places = NumberTable<UInt32>()
   /// What changes of rows have brought whose connections are in their table already.
-  private var changed: [UInt32: Figures] = [:]
+  private var changed: [UInt32: StoredMetrics] = [:]
   /// What is known of connections beside their messages, which waits to be written.
   private var facts: [UInt32: ConnectionFacts] = [:]
   private var upsert: Statement
@@ -38,7 +38,7 @@ struct ConnectionRows: ~Copyable {
 
   init(_ database: Connection) throws(StoreError) {
     let upsert = try database.prepare(
-      Figures.upsert(
+      StoredMetrics.upsert(
         "connection", key: ["id"], others: ["client", "server", "via", "carrier", "profile"],
         updates: Self.addresses.map { "\($0) = excluded.\($0)" } + ["profile = ifnull(excluded.profile, profile)"]),
       "write connections")
@@ -51,7 +51,7 @@ struct ConnectionRows: ~Copyable {
     let upsertFacts = try database.prepare(
       "INSERT INTO connection (\(columns.joined(separator: ", "))) VALUES (\(places)) "
         + "ON CONFLICT (id) DO UPDATE SET \(sets.joined(separator: ", "))", "write connections")
-    let update = try database.prepare(Figures.update("connection", key: "id"), "write connections")
+    let update = try database.prepare(StoredMetrics.update("connection", key: "id"), "write connections")
     self.upsert = upsert
     self.update = update
     self.upsertFacts = upsertFacts
@@ -63,7 +63,9 @@ struct ConnectionRows: ~Copyable {
   private static let mostFacts = 8_192
 
   /// Counts a message, `instead` of what it was counted as before, if it was.
-  mutating func count(_ message: borrowing StoredFacts, _ sample: Figures.Sample, instead old: Figures.Counted? = nil) {
+  mutating func count(
+    _ message: borrowing StoredFacts, _ sample: StoredMetrics.Sample, instead old: StoredMetrics.Counted? = nil
+  ) {
     let place = place(message.first.connection)
     gathered[place].plan = message.first.connection.plan
     gathered[place].figures.count(sample, instead: old)
@@ -71,10 +73,10 @@ struct ConnectionRows: ~Copyable {
 
   /// Counts a message whose row has changed, `instead` of what it was counted as before. The row of its connection, which has the number
   /// `serial`, is there, or waits to be written.
-  mutating func count(_ serial: Int64, _ sample: Figures.Sample, instead old: Figures.Counted) {
+  mutating func count(_ serial: Int64, _ sample: StoredMetrics.Sample, instead old: StoredMetrics.Counted) {
     let serial = UInt32(clamping: serial)
     if let place = places[serial] { return gathered[Int(place)].figures.count(sample, instead: old) }
-    changed[serial, default: Figures()].count(sample, instead: old)
+    changed[serial, default: StoredMetrics()].count(sample, instead: old)
   }
 
   private mutating func place(_ info: ConnectionInfo) -> Int {

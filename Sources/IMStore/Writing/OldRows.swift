@@ -58,13 +58,13 @@ struct OldRows: ~Copyable {
           key: "start_s", where: " AND bucket.width_s = \(width)")
       } + [
         """
-        DELETE FROM bucket WHERE width_s IN (1, 10, 60) AND \(Figures.isEmpty)
+        DELETE FROM bucket WHERE width_s IN (1, 10, 60) AND \(StoredMetrics.isEmpty)
           AND start_s <= (SELECT time_us / 1000000 FROM message WHERE id = ?1)
         """,
         "UPDATE session SET last_message = NULL WHERE last_message <= ?1 AND id IN (\(gone("session")))",
         "DELETE FROM session_connection WHERE session IN (\(gone("session"))) "
-          + "AND (SELECT \(Figures.isEmpty) FROM session WHERE id = session_connection.session)",
-        "DELETE FROM session WHERE id IN (\(gone("session"))) AND \(Figures.isEmpty)",
+          + "AND (SELECT \(StoredMetrics.isEmpty) FROM session WHERE id = session_connection.session)",
+        "DELETE FROM session WHERE id IN (\(gone("session"))) AND \(StoredMetrics.isEmpty)",
         // By the connection's index: a message knows its connection and its time.
         """
         DELETE FROM problem WHERE id IN (SELECT p.id FROM message AS m
@@ -84,7 +84,7 @@ struct OldRows: ~Copyable {
 
   /// SQL that says whether nothing refers to a connection.
   private static let idle =
-    "\(Figures.isEmpty) AND NOT EXISTS (SELECT 1 FROM problem WHERE problem.connection = connection.id)"
+    "\(StoredMetrics.isEmpty) AND NOT EXISTS (SELECT 1 FROM problem WHERE problem.connection = connection.id)"
 
   private static func gone(_ column: String) -> String { "SELECT \(column) FROM message WHERE id <= ?1" }
 
@@ -92,7 +92,7 @@ struct OldRows: ~Copyable {
   private static func subtract(_ table: String, on place: String, key: String = "id", where condition: String = "")
     -> String
   {
-    let sums = Figures.sumsOfRows.map { ($0.column, $0.value) }
+    let sums = StoredMetrics.sumsOfRows.map { ($0.column, $0.value) }
     let sets = sums.map { "\($0.0) = \(table).\($0.0) - old.\($0.0)" }.joined(separator: ", ")
     let columns = sums.map { "\($0.1) AS \($0.0)" }.joined(separator: ", ")
     return

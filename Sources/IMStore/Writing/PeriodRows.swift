@@ -12,7 +12,7 @@ struct PeriodRows: ~Copyable {
   }
 
   private struct Gathered {
-    var figures = Figures()
+    var figures = StoredMetrics()
     /// Round trips of the whole period, for percentiles.
     var roundTrips = RTTByDirection()
     /// Whether figures wait to be written.
@@ -37,16 +37,16 @@ struct PeriodRows: ~Copyable {
   private var upsert: Statement
 
   init(_ database: Connection) throws(StoreError) {
-    let percentiles = Figures.percentiles(Self.percents)
+    let percentiles = StoredMetrics.percentiles(Self.percents)
     upsert = try database.prepare(
-      Figures.upsert(
+      StoredMetrics.upsert(
         "bucket", key: ["width_s", "start_s"], others: percentiles,
         updates: percentiles.map { "\($0) = excluded.\($0)" }),
       "write periods")
   }
 
   /// Counts a message, `instead` of what it was counted as before, if it was.
-  mutating func count(_ sample: Figures.Sample, instead old: Figures.Counted? = nil) {
+  mutating func count(_ sample: StoredMetrics.Sample, instead old: StoredMetrics.Counted? = nil) {
     let second = Self.floor(sample.begun, 1_000_000)
     for place in 0..<Self.widths.count {
       let width = Self.widths[place]
@@ -92,7 +92,7 @@ struct PeriodRows: ~Copyable {
       Self.bind(histogram, to: &upsert, behind: 2)
       row.figures.bind(to: &upsert, behind: 2 + Int32(2 * Self.percents.count))
       try upsert.run()
-      periods[key]?.figures = Figures()
+      periods[key]?.figures = StoredMetrics()
       periods[key]?.isFresh = false
     }
     forget()

@@ -22,12 +22,12 @@ struct SessionRows: ~Copyable {
     var lastMessage: Int64 = 0
     /// The other connections; most often there are none.
     var others: Set<UInt32> = []
-    var figures = Figures()
+    var figures = StoredMetrics()
 
     @inline(__always)
     mutating func count(
-      _ message: borrowing StoredFacts, _ sample: Figures.Sample, _ serial: UInt32, _ begunAt: Int64,
-      instead old: Figures.Counted?
+      _ message: borrowing StoredFacts, _ sample: StoredMetrics.Sample, _ serial: UInt32, _ begunAt: Int64,
+      instead old: StoredMetrics.Counted?
     ) {
       figures.count(sample, instead: old)
       if name == nil { name = message.sessionText }
@@ -60,11 +60,11 @@ struct SessionRows: ~Copyable {
   /// Rows that have a percentile for the first `limit` sessions.
   init(_ database: Connection, limit: Int) throws(StoreError) {
     let upsert = try database.prepare(
-      Figures.upsert(
+      StoredMetrics.upsert(
         "session", key: ["id"],
         others: [
           "name", "name_is_number", "profile", "connection", "begun_us", "connections", "last_message",
-        ] + Figures.percentiles([95]),
+        ] + StoredMetrics.percentiles([95]),
         updates: [
           "name = ifnull(name, excluded.name)",
           // `begun_us` is here what it was before.
@@ -72,7 +72,7 @@ struct SessionRows: ~Copyable {
           "begun_us = max(begun_us, excluded.begun_us)",
           "connections = connections + excluded.connections",
           "last_message = max(ifnull(last_message, excluded.last_message), ifnull(excluded.last_message, last_message))",
-        ] + Figures.percentiles([95]).map { "\($0) = excluded.\($0)" }), "write sessions")
+        ] + StoredMetrics.percentiles([95]).map { "\($0) = excluded.\($0)" }), "write sessions")
     let addConnection = try database.prepare(
       "INSERT OR IGNORE INTO session_connection VALUES (?1, ?2)", "write sessions")
     let addName = try database.prepare(
@@ -89,7 +89,7 @@ struct SessionRows: ~Copyable {
 
   /// Counts a message, `instead` of what it was counted as before, if it was.
   mutating func count(
-    _ message: borrowing StoredFacts, _ sample: Figures.Sample, instead old: Figures.Counted? = nil
+    _ message: borrowing StoredFacts, _ sample: StoredMetrics.Sample, instead old: StoredMetrics.Counted? = nil
   ) {
     let place = place(message, sample)
     gathered[place].count(message, sample, message.first.connection.serial, sample.begun, instead: old)
@@ -99,7 +99,7 @@ struct SessionRows: ~Copyable {
 
   /// Adds a round trip to those of the session at `place`, for its percentile.
   @inline(__always)
-  private mutating func record(_ session: UInt32, _ sample: Figures.Sample, _ place: Int) {
+  private mutating func record(_ session: UInt32, _ sample: StoredMetrics.Sample, _ place: Int) {
     if gathered[place].roundTrips == nil, roundTrips.count < limit {
       gathered[place].roundTrips = UInt32(truncatingIfNeeded: roundTrips.count)
       roundTripPlaces[session] = gathered[place].roundTrips
@@ -112,7 +112,7 @@ struct SessionRows: ~Copyable {
   /// Counts a message whose row has changed, `instead` of what it was counted as before. The row of its session is there, or waits to
   /// be written. `nameIsNumber` says of what kind the session's name is.
   mutating func count(
-    _ change: MessageChange, _ sample: Figures.Sample, nameIsNumber: Bool, instead old: Figures.Counted
+    _ change: MessageChange, _ sample: StoredMetrics.Sample, nameIsNumber: Bool, instead old: StoredMetrics.Counted
   ) {
     let place = place(
       change.exchange, change.exchange.connection, nameIsNumber: nameIsNumber, sample.begun, name: change.name)
@@ -126,7 +126,7 @@ struct SessionRows: ~Copyable {
 
   /// Where in `gathered` the session of a message is.
   @inline(__always)
-  private mutating func place(_ message: borrowing StoredFacts, _ sample: Figures.Sample) -> Int {
+  private mutating func place(_ message: borrowing StoredFacts, _ sample: StoredMetrics.Sample) -> Int {
     place(
       message.exchange, message.first.connection.serial, nameIsNumber: message.first.sessionIsNumber, sample.begun,
       name: message.sessionText)

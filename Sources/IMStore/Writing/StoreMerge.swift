@@ -187,7 +187,7 @@ package struct StoreMerge {
         "id": "(SELECT new FROM temp.session_map WHERE old = id)", "connection": "connection + \(connection)",
         "last_message": "last_message + \(message)",
       ], where: "id IN (SELECT old FROM temp.session_map WHERE NOT is_known)")
-    var sets = Dictionary(uniqueKeysWithValues: Figures.additions("session", "n").map { ($0.column, $0.value) })
+    var sets = Dictionary(uniqueKeysWithValues: StoredMetrics.additions("session", "n").map { ($0.column, $0.value) })
     let isNewer = "n.begun_us >= session.begun_us"
     for column in try columns("session") where sets[column] == nil && !["id", "name", "profile"].contains(column) {
       sets[column] = "iif(\(isNewer), n.\(column), session.\(column))"
@@ -195,7 +195,7 @@ package struct StoreMerge {
     sets["connection"] = "iif(\(isNewer), n.connection + \(connection), session.connection)"
     sets["connections"] = "session.connections + n.connections"
     sets["last_message"] = "ifnull(n.last_message + \(message), session.last_message)"
-    for column in Figures.percentiles([95]) { sets[column] = "ifnull(session.\(column), n.\(column))" }
+    for column in StoredMetrics.percentiles([95]) { sets[column] = "ifnull(session.\(column), n.\(column))" }
     let list = sets.map { "\($0.key) = \($0.value)" }.sorted().joined(separator: ", ")
     try database.run(
       """
@@ -205,7 +205,8 @@ package struct StoreMerge {
   }
 
   private func addPeriods() throws(StoreError) {
-    let list = Figures.additions("bucket", "excluded").map { "\($0.column) = \($0.value)" }.joined(separator: ", ")
+    let list = StoredMetrics.additions("bucket", "excluded").map { "\($0.column) = \($0.value)" }.joined(
+      separator: ", ")
     try database.run(
       "INSERT INTO main.bucket SELECT * FROM added.bucket WHERE true ON CONFLICT (width_s, start_s) DO UPDATE SET \(list)",
       Self.attempt)
@@ -224,7 +225,7 @@ package struct StoreMerge {
   /// Of sessions that both had. One without a percentile in both has none.
   private func findSessionPercentiles() throws(StoreError) {
     var known: [Int64] = []
-    let columns = Figures.percentiles([95])
+    let columns = StoredMetrics.percentiles([95])
     let isKnown = columns.map { "\($0) IS NOT NULL" }.joined(separator: " OR ")
     var list = try database.prepare(
       "SELECT id FROM main.session WHERE (\(isKnown)) AND id IN (SELECT new FROM temp.session_map WHERE is_known)",
@@ -281,7 +282,7 @@ package struct StoreMerge {
         }
       }
     }
-    let sets = Figures.percentiles(PeriodRows.percents).enumerated().map { "\($1) = ?\($0 + 3)" }
+    let sets = StoredMetrics.percentiles(PeriodRows.percents).enumerated().map { "\($1) = ?\($0 + 3)" }
     var set = try database.prepare(
       "UPDATE main.bucket SET \(sets.joined(separator: ", ")) WHERE width_s = ?1 AND start_s = ?2", Self.attempt)
     for period in periods {

@@ -220,7 +220,7 @@ package final class StoreWriter {
   private func write(_ message: borrowing StoredFacts, isTogether: Bool) throws(StoreError) {
     let role = names.role(of: message.exchange)
     let kinds = ProblemKinds(of: message.exchange, role: role)
-    let sample = Figures.Sample(message.exchange, role: role)
+    let sample = StoredMetrics.Sample(message.exchange, role: role)
     if message.isUpdate {
       if let old = try openMessages.counted(message.id)?.said { return try write(message, sample, kinds, over: old) }
       // Removed to make room, while its fate could still change.
@@ -237,12 +237,12 @@ package final class StoreWriter {
 
   /// Writes what has become of a live message since `old` was written of it.
   private func write(
-    _ message: borrowing StoredFacts, _ sample: Figures.Sample, _ kinds: ProblemKinds, over old: CountedMessage
+    _ message: borrowing StoredFacts, _ sample: StoredMetrics.Sample, _ kinds: ProblemKinds, over old: CountedMessage
   ) throws(StoreError) {
     let new = CountedMessage(message, kinds, status: try names.status(message))
     guard try openMessages.update(message.id, to: new, from: old) else { return }
     try change(message.exchange, MessagePlace(message.first), from: old, to: new)
-    let counted = Figures.Counted(old)
+    let counted = StoredMetrics.Counted(old)
     sessions.count(message, sample, instead: counted)
     connections.count(message, sample, instead: counted)
     periods.count(sample, instead: counted)
@@ -260,7 +260,7 @@ package final class StoreWriter {
       checksum: checksum)
     guard try openMessages.update(change.id, to: new, from: old) else { return }
     try self.change(exchange, place, from: old, to: new)
-    let sample = Figures.Sample(exchange, role: role), counted = Figures.Counted(old)
+    let sample = StoredMetrics.Sample(exchange, role: role), counted = StoredMetrics.Counted(old)
     sessions.count(change, sample, nameIsNumber: names.hasNumbers(exchange.plan), instead: counted)
     connections.count(place.connection, sample, instead: counted)
     periods.count(sample, instead: counted)

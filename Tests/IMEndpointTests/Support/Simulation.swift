@@ -118,7 +118,7 @@ final class Simulation {
 
   static let address = Endpoint(address: IPAddress(v4: 0x0a4d_0001), port: 8080)
 
-  var moment: Moment { .seconds(now) }
+  var moment: Instant { .seconds(now) }
 
   func configuration(_ index: Int = 0) -> ClientConfiguration {
     ClientConfiguration(

@@ -46,7 +46,7 @@ final class Recorder: EngineSink {
   private(set) var opened: [(info: ConnectionInfo, at: Timestamp)] = []
   private(set) var reports: [ConnectionReport] = []
   private(set) var carriers: [(event: CarrierEvent, info: ConnectionInfo)] = []
-  private(set) var settled: [Exchange] = []
+  private(set) var resolved: [Exchange] = []
   private(set) var finished: [Exchange] = []
   /// Microseconds until messages were read.
   private(set) var reads: [Int64] = []
@@ -97,6 +97,6 @@ final class Recorder: EngineSink {
     case .read: reads.append(receipt.latency.microseconds)
     }
   }
-  func settled(_ exchange: borrowing Exchange) { settled.append(copy exchange) }
+  func resolved(_ exchange: borrowing Exchange) { resolved.append(copy exchange) }
   func finished(_ exchange: borrowing Exchange) { finished.append(copy exchange) }
 }

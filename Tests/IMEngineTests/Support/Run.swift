@@ -44,7 +44,7 @@ struct Run {
     _ change: (inout EngineOptions) -> Void = { _ in }
   ) {
     var options = EngineOptions(plans: plans)
-    options.needs = [.frames, .settled, .finished, .issues, .connections]
+    options.needs = [.frames, .resolved, .finished, .issues, .connections]
     change(&options)
     let heard = Recorder()
     var engine = Engine(options: options, sink: heard)

@@ -45,7 +45,7 @@ struct LadderTrail {
   }
 
   /// The fate of a message was decided, or decided anew.
-  mutating func settled(_ exchange: Exchange) {
+  mutating func resolved(_ exchange: Exchange) {
     guard let place = entries.lastIndex(where: { $0.exchange == exchange.id && $0.row.isFirstCopy }),
       case .step(var step) = entries[place].row.event
     else { return }

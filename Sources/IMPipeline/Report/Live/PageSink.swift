@@ -7,7 +7,7 @@ import IMWire
 /// Gathers what the page of a live capture shows, in memory that is bounded however long it runs: everything older than the page's
 /// window is forgotten, slice by slice. Time is that of packets.
 final class PageSink: EngineSink {
-  static let needs: EngineOptions.Needs = [.frames, .settled, .issues, .connections]
+  static let needs: EngineOptions.Needs = [.frames, .resolved, .issues, .connections]
 
   /// The most names of sessions, and attempts that failed, that are kept.
   private static let maximumNames = 65_536, maximumFailures = 256
@@ -121,12 +121,12 @@ final class PageSink: EngineSink {
 
   // MARK: Messages
 
-  func settled(_ exchange: borrowing Exchange) {
+  func resolved(_ exchange: borrowing Exchange) {
     let exchange = copy exchange
     let role = roles[exchange.plan, exchange.kind]
-    change(exchange.firstAt) { $0.settled(exchange, role) }
+    change(exchange.firstAt) { $0.resolved(exchange, role) }
     changeBucket(exchange.firstAt) { $0.count(exchange, role, isRevision: exchange.isRevised) }
-    connections.change(exchange.connection) { $0.settled(exchange, role) }
+    connections.change(exchange.connection) { $0.resolved(exchange, role) }
     let key = ReportBucket.key(plan: exchange.plan, kind: exchange.kind)
     if typeNames[key] == nil { typeNames[key] = plans[Int(exchange.plan)].reportName(of: exchange.kind) }
   }

@@ -19,8 +19,8 @@ struct PageSlice {
   static let maximumLosses = 4_096
 
   /// What is counted of messages, round trips, heartbeats and connections.
-  private(set) var figures = ReportFigures()
-  private(set) var problems = ProblemBook()
+  private(set) var figures = ReportMetrics()
+  private(set) var problems = ProblemTable()
   private(set) var beats = HeartbeatMarks()
   private(set) var losses: [Loss] = []
   /// Lost messages that are not among `losses`.
@@ -31,8 +31,8 @@ struct PageSlice {
   var forgotten: UInt64 = 0
 
   /// Counts a message whose fate was decided, or decided anew because its answer came late.
-  mutating func settled(_ exchange: Exchange, _ role: FrameRole) {
-    figures.settled(Settlement(exchange, endpoint: .max), role)
+  mutating func resolved(_ exchange: Exchange, _ role: FrameRole) {
+    figures.resolved(Resolution(exchange, endpoint: .max), role)
     problems.decided(exchange, role, exchange.connection)
     if role != .heartbeat, exchange.isAnswered, exchange.latency != nil, exchange.repeats > 0 { ambiguous += 1 }
     if exchange.isRevised {

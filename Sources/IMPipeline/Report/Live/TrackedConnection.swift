@@ -35,8 +35,8 @@ struct TrackedConnection {
   }
 
   /// Counts a message whose fate was decided, or decided anew.
-  mutating func settled(_ exchange: Exchange, _ role: FrameRole) {
-    trail.settled(exchange)
+  mutating func resolved(_ exchange: Exchange, _ role: FrameRole) {
+    trail.resolved(exchange)
     let isLost = exchange.fate == .unanswered || exchange.fate == .damaged
     if exchange.isRevised {
       let before = exchange.outcome.before
