@@ -18,7 +18,7 @@ extension ECSFields {
       ]),
     ECSField(
       "imdump.msg.cause", .keyword, [.message], "why the message did not succeed",
-      values: ["network", "peer", "capture", "status", "checksum"]),
+      values: ["network", "peer", "capture", "status", "checksum", "limit"]),
     ECSField("imdump.msg.status", .long, [.message], "the status of the answer, as on the wire"),
     ECSField("imdump.msg.status_name", .keyword, [.message], "the name of the answer's status in the profile"),
     ECSField(
