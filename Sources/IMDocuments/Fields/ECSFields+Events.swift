@@ -40,7 +40,7 @@ extension ECSFields {
     ECSField("imdump.msg.checksum.algorithm", .keyword, [.message], "the name of the checksum algorithm"),
     ECSField(
       "imdump.msg.checksum.status", .keyword, [.message], "the result of the checksum",
-      values: ["be", "le", "bad", "none", "good", "unchecked"]),
+      values: ["be", "le", "bad", "none", "unchecked"]),
     ECSField(
       "imdump.msg.sampled", .double, [.message],
       "the share of sessions that sample=1/N selects; absent for messages that errors or slow selects"),

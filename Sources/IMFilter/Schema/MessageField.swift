@@ -25,7 +25,7 @@ package enum MessageField: Int, CaseIterable, Sendable {
   /// The words of `dir`, in the order of `Direction`'s raw values.
   package static let directions = ["c2s", "s2c"]
   /// The words of `crc`.
-  package static let checksums = ["be", "le", "bad", "none", "good", "unchecked"]
+  package static let checksums = ["be", "le", "bad", "none", "unchecked"]
   /// The words of `fate`.
   package static let fates = [
     "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unacknowledged", "unknown",
@@ -64,8 +64,7 @@ package enum MessageField: Int, CaseIterable, Sendable {
     case .crc:
       .init(
         "crc", .word(of: Self.checksums),
-        "Checksum: correct in big-endian or little-endian order, wrong, absent, correct where byte order does not"
-          + " matter, or not checked")
+        "Checksum: correct in big-endian or little-endian order, wrong, absent, or not checked")
     case .copy: .init("copy", .integer, "Number of this transmission of the message; the first is 1")
     case .ackOf: .init("ack_of", .integer, "Sequence number of the message that the frame acknowledges")
     case .tlv:

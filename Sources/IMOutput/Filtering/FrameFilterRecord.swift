@@ -168,7 +168,7 @@ extension ChecksumStatus {
     case .le: 1
     case .bad: 2
     case .none: 3
-    case .unchecked: 5
+    case .unchecked: 4
     }
   }
 }
