@@ -50,7 +50,7 @@ struct Capture: Subcommand {
         "With -C, rotate among this many files; with -G alone, stop after this many."),
       .flag("-D", \.listsInterfaces, "List the interfaces and exit."),
       .flag("--print", \.printsLines, "Print lines even with -w, --log-dir, --store or -q."),
-      .flag("-U", \.source.input.isUnbuffered, "Flush the -w file after every packet."),
+      .flag("-U", \.source.input.isUnbuffered, "Flush the -w file after every batch of packets."),
       .custom("-l", "Flush after every line, as live output always does.") { _, _ in },
       .custom("-n", "Do not resolve names; imdump never does.") { _, _ in },
       .tally("-v", \.style.verbosity, "Show more: named fields and TLVs; -vv also packet numbers and stream offsets."),
