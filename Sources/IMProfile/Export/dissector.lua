@@ -1,6 +1,6 @@
--- From here on the text is the same for every profile: it reads what the table above says. Wireshark 4.0 and later.
+-- From here on, the code is the same for every profile, and works by the table above. Wireshark 4.0 and later.
 
--- Bits. Lua 5.2 has a library for them; 5.4 has operators, which 5.2 cannot even read.
+-- Bit operations. Lua 5.2 has a library for them; 5.4 has operators, which 5.2 cannot even parse.
 local library = rawget(_G, "bit32") or rawget(_G, "bit")
 local band, bxor, rshift
 if library then
@@ -30,14 +30,14 @@ local F = {
   subject = ProtoField.string(name .. ".subject", "Subject"),
   part = ProtoField.bytes(name .. ".part", "Bytes of the body"),
   raw = ProtoField.bytes(name .. ".body", "Body"),
-  skipped = ProtoField.bytes(name .. ".skipped", "No frame"),
+  skipped = ProtoField.bytes(name .. ".skipped", "Not a frame"),
   check = ProtoField.string(name .. ".checksum.status", "Checksum status"),
   count = ProtoField.uint32(name .. ".tlv.count", "Elements"),
   tag = ProtoField.uint32(name .. ".tlv.tag", "Tag", base.HEX, tagNames),
   length = ProtoField.uint32(name .. ".tlv.len", "Length"),
   value = ProtoField.bytes(name .. ".tlv.value", "Value"),
 }
--- Those of the header, and those that a body may have instead of it. A number of up to 32 bits is a number; else a UInt64.
+-- Fields of the header, and those that a body may have instead. Numbers of up to 32 bits are Lua numbers, longer ones are UInt64.
 local header, wide, texts = {}, { sequence = true, status = true, keepAlive = true, answered = true }, {}
 for i, field in ipairs(profile.fields) do
   local path = name .. "." .. field.key
@@ -59,9 +59,9 @@ F.sequence = F.sequence or ProtoField.uint64(name .. ".sequence", "Sequence")
 F.status = F.status or ProtoField.uint64(name .. ".status", "Status")
 
 local E = {
-  short = ProtoExpert.new(name .. ".malformed", "The body does not fit its type", expert.group.MALFORMED, expert.severity.WARN),
-  list = ProtoExpert.new(name .. ".tlv.bad", "The elements do not fit their list", expert.group.MALFORMED, expert.severity.WARN),
-  deep = ProtoExpert.new(name .. ".tlv.deep", "Lists nest deeper than the protocol allows", expert.group.PROTOCOL, expert.severity.NOTE),
+  short = ProtoExpert.new(name .. ".malformed", "The body does not match its type", expert.group.MALFORMED, expert.severity.WARN),
+  list = ProtoExpert.new(name .. ".tlv.bad", "The elements do not fill their list", expert.group.MALFORMED, expert.severity.WARN),
+  deep = ProtoExpert.new(name .. ".tlv.deep", "Lists are nested deeper than the protocol allows", expert.group.PROTOCOL, expert.severity.NOTE),
   twice = ProtoExpert.new(name .. ".tlv.twice", "A tag occurs twice in one list", expert.group.PROTOCOL, expert.severity.NOTE),
   sum = ProtoExpert.new(name .. ".checksum.bad", "The checksum is wrong", expert.group.CHECKSUM, expert.severity.ERROR),
   unknown = ProtoExpert.new(name .. ".type.unknown", "A type that is not in the profile", expert.group.UNDECODED, expert.severity.NOTE),
@@ -79,8 +79,8 @@ proto.experts = experts
 
 -- Preferences -----------------------------------------------------------------------------------------------------------
 
-proto.prefs.ports = Pref.range("TCP ports", profile.ports, "Connections on these ports are read", 65535)
-proto.prefs.check = Pref.bool("Verify checksums", true, "Whether checksums of bodies up to 1 MiB are verified")
+proto.prefs.ports = Pref.range("TCP ports", profile.ports, "Decode connections on these ports", 65535)
+proto.prefs.check = Pref.bool("Verify checksums", true, "Verify checksums of bodies of up to 1 MiB")
 
 local ports = DissectorTable.get("tcp.port")
 local registered = ""
@@ -95,7 +95,7 @@ function proto.prefs_changed() register() end
 
 -- Numbers ---------------------------------------------------------------------------------------------------------------
 
--- Reads a field whose first byte counts from `at`; the caller knows that the bytes are there.
+-- Reads a field whose offset counts from `at`; the caller has checked that its bytes exist.
 local function read(field, tvb, at)
   local range = tvb(at + field.offset, field.size)
   if field.size <= 4 then
@@ -116,15 +116,15 @@ end
 local function plain(value) return type(value) == "number" and value or value:tonumber() end
 local function long(value) return type(value) == "number" and UInt64(value) or value end
 
--- The digits of a number in binary-coded decimal; a half byte that is none counts as 0.
+-- The digits of a binary-coded decimal number; an invalid digit counts as 0.
 local function digits(bytes)
   local text = bytes:tohex():gsub("%X", "0"):gsub("[A-Fa-f]", "0"):gsub("^0+", "")
   return text == "" and "0" or text
 end
 
--- Checksums of a text, by the algorithm's name --------------------------------------------------------------------------
+-- Checksums of a string, by the algorithm's name ------------------------------------------------------------------------
 
--- A CRC whose least significant bit comes first.
+-- A CRC that processes the least significant bit first.
 local function reflected(polynomial, start, last)
   local sums
   return function(text)
@@ -142,7 +142,7 @@ local function reflected(polynomial, start, last)
   end
 end
 
--- A CRC of 16 bits whose most significant bit comes first.
+-- A 16-bit CRC that processes the most significant bit first.
 local function forward(polynomial, start)
   return function(text)
     local c = start
@@ -162,7 +162,7 @@ local function added(modulus)
   end
 end
 
--- Two sums, the second one of the first, over units of `width` bytes, the least significant one first.
+-- Two sums, the second one over the values of the first, over little-endian units of `width` bytes.
 local function fletcher(width, modulus, start, factor)
   return function(text)
     local a, b = start, 0
@@ -203,7 +203,7 @@ local function swapped(sum, width)
   return result
 end
 
--- "be" and "le" are right, by the byte order; "none" without a body; "unchecked" where nobody looked. `one` is a frame: see
+-- "be" and "le": correct in that byte order; "none": no body; "unchecked": not verified. `one` is a frame: see
 -- `measure`.
 local function checksum(one)
   local rule, tvb, at = profile.checksum, one.tvb, one.at
@@ -217,7 +217,7 @@ local function checksum(one)
   local text = stop > from and tvb:raw(from, stop - from) or ""
   local hole, width = place + rule.field.offset, rule.field.size
   if not rule.trailer and rule.from and hole < stop and hole + width > from then
-    -- Where a sum covers itself, its own bytes count as zeros.
+    -- If a checksum covers itself, its own bytes count as zeros.
     local first = math.max(from, hole)
     local last = math.min(stop, hole + width)
     text = text:sub(1, first - from) .. ("\0"):rep(last - first) .. text:sub(last - from + 1)
@@ -228,7 +228,7 @@ local function checksum(one)
   return "bad"
 end
 
--- Framing: the header's bytes and the whole frame's ---------------------------------------------------------------------
+-- Framing: lengths of the header and of the frame -----------------------------------------------------------------------
 
 local function matches(bytes, tvb, at)
   for _, one in ipairs(bytes) do
@@ -245,7 +245,7 @@ function lengths.field(tvb, at)
   return profile.header, profile.header + size
 end
 
--- Seven bits a byte, the least significant first, at most four bytes; without the last of them it asks for one more.
+-- A varint: seven bits per byte, the least significant first, at most four bytes. If its last byte is missing, asks for one more.
 function lengths.varint(tvb, at, available)
   local size, factor, position = 0, 1, profile.length.offset
   for _ = 1, 4 do
@@ -261,8 +261,8 @@ function lengths.varint(tvb, at, available)
   return nil
 end
 
--- The frame at `at`: `tvb` and `at` say where it stands, `head` and `total` how many bytes its header and all of it have,
--- `value` and `kind` are its type's. Without a `total`, `head` bytes are needed to tell; with nothing, it is no frame.
+-- The frame at `at`: `tvb` and `at` are its position, `head` and `total` the lengths of its header and of the whole frame,
+-- `value` and `kind` its type. Without `total`, `head` bytes are needed to continue; nothing is returned if it is not a frame.
 local function measure(tvb, at, available, types)
   if available < profile.header then return { head = profile.header } end
   if not matches(profile.fixed, tvb, at) then return nil end
@@ -281,7 +281,7 @@ local function measure(tvb, at, available, types)
   return { tvb = tvb, at = at, head = head, total = total, value = value, kind = kind, header = tvb, first = at }
 end
 
--- A frame between two delimiters: `content` is what stands between them, escapes and all. Nothing where it is none.
+-- A frame between two delimiters: `content` is everything between them, escapes included. Returns nothing if it is not a frame.
 local function unwrap(tvb, at, content)
   local framing = profile.framing
   local one = { tvb = tvb, at = at, total = #content }
@@ -303,7 +303,7 @@ local function unwrap(tvb, at, content)
     one.tvb, one.at, one.total = ByteArray.new(content, true):tvb("Without escapes"), 0, #content
   end
   if one.total < profile.header + profile.trailer then return nil end
-  -- What is said of fields is said of the header without its parts.
+  -- Offsets of fields refer to the header without its optional parts.
   local head, plainHeader, cut = profile.header, content:sub(1, one.total), 0
   one.parts, one.session = {}, nil
   for _, part in ipairs(framing.parts) do
@@ -339,7 +339,7 @@ local function unwrap(tvb, at, content)
   return one
 end
 
--- Where a field of the header without parts stands on the wire.
+-- The position on the wire of a field of the header without parts.
 local function place(one, field)
   local offset = field.offset
   for _, part in ipairs(one.parts or {}) do if offset >= part[1] then offset = offset + part[2] end end
@@ -350,7 +350,7 @@ end
 
 local list = profile.tlv
 
--- How many bytes an element's header and value have; the header's need where it is cut short.
+-- The lengths of an element's header and value; if the header is truncated, the number of bytes that it needs.
 local function element(tvb, at, stop)
   local head = list.header
   if stop - at < head then return nil end
@@ -363,7 +363,7 @@ local function element(tvb, at, stop)
   return head, size
 end
 
--- What a value says, by its tag's type; nothing where it does not fit.
+-- A value as text, by its tag's type; nothing if it does not match.
 local typed = {}
 function typed.unsigned(range, size, little)
   if size < 1 or size > 8 then return nil end
@@ -404,7 +404,7 @@ local function said(tag, range, size)
   return ok and words and tostring(words) or nil
 end
 
--- Seven bits a byte, the least significant first, at most four bytes: the number, and where it ends.
+-- A varint: seven bits per byte, the least significant first, at most four bytes. Returns the number and its end.
 local function varint(tvb, at, stop)
   local value, factor = 0, 1
   for i = at, math.min(at + 4, stop) - 1 do
@@ -415,7 +415,7 @@ local function varint(tvb, at, stop)
   return nil
 end
 
--- An element whose tag tells the form of its value: its tag, where the value begins and ends, and where the next one stands.
+-- An element whose tag determines the format of its value: the tag, the value's start and end, and the start of the next element.
 local function behindLength(tvb, at, stop)
   local first = at + list.length.size
   if first > stop then return nil end
@@ -449,7 +449,7 @@ local function formed(tvb, at, stop)
   return tag, from, last
 end
 
--- Whether elements fill the place from `at` to `stop`.
+-- Whether elements fill the range from `at` to `stop` exactly.
 local function fills(tvb, at, stop)
   if not list.forms then return true end
   while at < stop do
@@ -482,7 +482,7 @@ end
 
 local function padding(count) return list.padding > 1 and -count % list.padding or 0 end
 
--- Whether the bytes are a list to their end. Where many tags hold lists, some are used for other things by others.
+-- Whether the bytes are a list up to their end: some senders use such a tag for other content.
 local function isList(tvb, at, stop)
   for _ = 1, 256 do
     if at >= stop then return true end
@@ -502,7 +502,7 @@ local function walk(tvb, at, stop, tree, depth, state)
       return
     end
     if state.count == 65536 then
-      tree:add_proto_expert_info(E.list, "More elements than are read")
+      tree:add_proto_expert_info(E.list, "More elements than the limit")
       state.isFull = true
       return
     end
@@ -531,7 +531,7 @@ local function walk(tvb, at, stop, tree, depth, state)
   end
 end
 
--- Steps: each takes the body on from `at`, and gives where it ends; nothing where the body does not fit -----------------
+-- Steps: each reads the body from `at` and returns its end, or nothing if the body does not match -----------------------
 
 local registers = {
   identity = function(tree, range) tree:add(F.identity, range) end,
@@ -638,7 +638,7 @@ end
 
 function steps.close(step, tvb, at, stop) return at == stop and at or nil end
 
--- Runs a type's steps. Gives where its list begins, if there is one, and whether the body fits.
+-- Runs a type's steps. Returns the start of its list, if there is one, and whether the body matches.
 local function run(one, at, stop, tree, message)
   local tvb, kind, skipped = one.tvb, one.kind, false
   for _, step in ipairs(kind.steps) do
@@ -648,7 +648,7 @@ local function run(one, at, stop, tree, message)
     elseif step.op == "unless" or step.op == "when" then
       local is
       if step.bits then is = band(plain(message.bits or 0), step.bits[1]) == step.bits[2] else is = matches(step.fixed, one.header, one.first) end
-      -- Of two conditions both must hold.
+      -- If there are two conditions, both must hold.
       skipped = skipped or is == (step.op == "unless")
     elseif skipped then
       skipped = false
@@ -662,7 +662,7 @@ end
 
 -- One frame -------------------------------------------------------------------------------------------------------------
 
--- The body as it can be read, and the list's place in it: inflated where the header says so and it really is zlib.
+-- The readable body, and the position of the list in it: inflated if the header says so and the body really is zlib.
 local function open(one, at, count, tree)
   local packing, locking = profile.compression, profile.encryption
   if locking and plain(read(locking.field, one.header, one.first)) >= locking.from then
@@ -685,7 +685,7 @@ local function open(one, at, count, tree)
   return one.tvb, at, at + count
 end
 
--- A field of the header: what is not to be shown is left out, and a part of the header may have the session elsewhere.
+-- A field of the header. Hidden fields are left out, and an optional part of the header may have the session elsewhere.
 local function show(one, field, proto_field, tree, message)
   if field.hidden then return end
   local source, range = field, nil
@@ -707,7 +707,7 @@ local function show(one, field, proto_field, tree, message)
   if field.key == "type" and not one.kind then item:add_proto_expert_info(E.unknown) end
 end
 
--- Shows one frame; gives its words for the list of packets. Its bytes on the wire, with delimiters, are `range`.
+-- Shows one frame, and returns its text for the packet list. `range` has its bytes on the wire, including delimiters.
 local function dissect(one, range, tree)
   local tvb, at, kind = one.tvb, one.at, one.kind
   local stop = at + one.total - profile.trailer
@@ -775,7 +775,7 @@ end
 
 -- One connection --------------------------------------------------------------------------------------------------------
 
--- The next place from `at` on where a frame may begin, by the magic number; the end without one.
+-- The next position from `at` on where a frame may begin, by the magic number; the end if there is none.
 local function resume(tvb, at, stop)
   if #profile.fixed == 0 then return stop end
   local last = profile.fixed[#profile.fixed][1]
@@ -788,13 +788,13 @@ local function skip(tvb, at, next, tree)
   return next
 end
 
--- Which variant of the protocol a connection speaks: a message told. Anything may be asked of this.
+-- The variant of the protocol that a connection uses, as set by one of its messages. `nothing` accepts any call.
 local stream = Field.new("tcp.stream")
 local speaks = {}
 local nothing = {}
 setmetatable(nothing, { __index = function() return function() return nothing end end })
 
--- Takes the meaning that `one` has in the variant its connection speaks; a message that tells which one is asked itself.
+-- Gives `one` its meaning in its connection's variant; a message that sets the variant is examined itself.
 local function choose(one, connection)
   if not (one.kind and one.kind.tells) then return end
   local first, last = one.at + one.head, one.at + one.total - profile.trailer
@@ -810,7 +810,7 @@ local function choose(one, connection)
   if connection then speaks[connection] = types end
 end
 
--- The frames of a stream, by how their ends are found. Each gives the words of what it has shown.
+-- The frames of a stream, by the kind of framing. Each function returns the text of what it has shown.
 local streams = {}
 
 function streams.length(tvb, pinfo, tree)
@@ -822,7 +822,7 @@ function streams.length(tvb, pinfo, tree)
     if not one then
       at = skip(tvb, at, resume(tvb, at + 1, stop), tree)
     elseif not one.total or one.total > stop - at then
-      -- The rest of the frame, where its length is known; else whatever comes next.
+      -- The rest of the frame if its length is known, otherwise whatever comes next.
       pinfo.desegment_offset = at
       pinfo.desegment_len = one.total and one.total - (stop - at) or DESEGMENT_ONE_MORE_SEGMENT
       break
@@ -842,7 +842,7 @@ function streams.delimited(tvb, pinfo, tree)
     while from < stop and text:sub(from + 1, from + 1) == delimiter do from = from + 1 end
     local close = text:find(delimiter, from + 1, true)
     if not close then
-      -- A flag that ends a frame may begin the next one.
+      -- A delimiter that ends a frame may also begin the next one.
       pinfo.desegment_offset = math.max(at, from - 1)
       pinfo.desegment_len = DESEGMENT_ONE_MORE_SEGMENT
       break
@@ -865,7 +865,7 @@ function proto.dissector(tvb, pinfo, tree)
   return tvb:len()
 end
 
--- Whether a connection on any port begins with this protocol: only a magic number of 16 bits and more can tell.
+-- Whether a connection on any port begins with this protocol: only a magic number of at least 16 bits is sufficient evidence.
 if profile.magicBits >= 16 and profile.framing.kind == "length" then
   proto:register_heuristic("tcp", function(tvb, pinfo, tree)
     if tvb:len() < profile.header or not measure(tvb, 0, tvb:len(), profile.types) then return false end
