@@ -48,7 +48,7 @@ enum FrameMarks {
     tell("a frame of 200x60, scrolling", "<= 16 ms", frames.text, frames.percentile(99) <= 16)
     let book = bench.browser.rowBook
     tell(
-      "rows that were laid out before they were seen", "most",
+      "rows laid out before they became visible", "most",
       "\(short(100 * Double(book.found) / Double(max(1, book.found + book.madeWhilePainting)))) % of \(book.found + book.madeWhilePainting)",
       book.found > book.madeWhilePainting)
     var resizes = Times()

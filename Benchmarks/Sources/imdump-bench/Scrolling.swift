@@ -14,7 +14,7 @@ enum ScrollMarks {
       let step = count > 10_000 ? height - 5 : 1
       let direct = try self.direct(store, count, step), models = try self.models(store, count, step)
       tell(
-        "scrolling \(count) messages, row models beside the direct way", "the ratio, told",
+        "scrolling \(count) messages, row models compared with direct drawing", "the ratio",
         "\(short(models.spent)) ms for \(models.frames) frames beside \(short(direct.spent)) ms: "
           + "\(short(direct.spent / models.spent)) times as fast", nil)
     }
