@@ -7,7 +7,7 @@ struct AlertInterests {
   /// Rules of messages that are counted when they are sent, and of those that are counted when their fate is decided.
   let messages: [Int], decidedMessages: [Int]
   /// Rules of logins and others that open a session and were refused, and of answers that came late.
-  let refusals: [Int], lateAnswers: [Int]
+  let rejections: [Int], lateAnswers: [Int]
   /// Rules of checksums, and of the time that messages wait.
   let checksums: [Int], open: [Int]
   /// Rules of heartbeats without an answer, and of the times between heartbeats.
@@ -32,7 +32,7 @@ struct AlertInterests {
     let all = watching(.messages)
     messages = all.filter { !rules[$0].countsDecided }
     decidedMessages = all.filter { rules[$0].countsDecided }
-    refusals = watching(.refusedHandshakes)
+    rejections = watching(.refusedHandshakes)
     lateAnswers = watching(.lateAnswers)
     checksums = watching(.checksums)
     open = watching(.ages)

@@ -228,7 +228,7 @@ extension AlertMonitor {
       chosen = choice.decided ?? chosenLate
       if choice.decided == nil { selected.resolve(exchange.id, chosen) }
     }
-    if exchange.fate == .rejected, !interests.refusals.isEmpty { refused(exchange, chosen, known, at: at) }
+    if exchange.fate == .rejected, !interests.rejections.isEmpty { refused(exchange, chosen, known, at: at) }
     if isLate, role == .message {
       for index in interests.lateAnswers where takes(index, chosenLate) {
         count(index, known, origin, at: at, isAffected: true)
@@ -251,7 +251,7 @@ extension AlertMonitor {
       let wasUnknown = isLate && exchange.outcome.before == .unknown
       if part == .unknown, isLate, !wasUnknown { continue }
       if part != .unknown, exchange.fate == .unknown {
-        if watches[index].rule.metric.isDoubtful { doubt(index, known, origin, at: at) }
+        if watches[index].rule.metric.isDoubtful { extraEvidence(index, known, origin, at: at) }
       } else if part != .unknown, wasUnknown {
         learn(index, known, origin, at: at)
         count(index, known, origin, at: at, isAffected: isAffected)
@@ -291,7 +291,7 @@ extension AlertMonitor {
   }
 
   /// Takes note of a message of which nobody knows what became.
-  private func doubt(_ index: Int, _ known: MonitoredConnection, _ origin: SampleOrigin, at time: Timestamp) {
+  private func extraEvidence(_ index: Int, _ known: MonitoredConnection, _ origin: SampleOrigin, at time: Timestamp) {
     guard let series = series(index, of: known, nil, origin, at: time) else { return }
     touch(index, series)
     series.window[time].unknown &+= 1
@@ -311,7 +311,7 @@ extension AlertMonitor {
   private func refused(_ exchange: Exchange, _ chosen: UInt64, _ known: MonitoredConnection, at time: Timestamp) {
     let kind = plans[Int(exchange.plan)].kind(at: Int(exchange.kind))
     guard kind?.flags.contains(.handshake) == true else { return }
-    for index in interests.refusals where takes(index, chosen) && isChosen(exchange, watches[index].rule) {
+    for index in interests.rejections where takes(index, chosen) && isChosen(exchange, watches[index].rule) {
       count(index, known, SampleOrigin(exchange), at: time, isAffected: true)
     }
   }

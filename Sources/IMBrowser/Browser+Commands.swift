@@ -103,7 +103,7 @@ extension Browser {
     case .sessions: sessionSignal.change(at: now) { $0.order.filter = rest }
     case .messages:
       if !rest.isEmpty {
-        do throws(FilterError) { _ = try StoredFilter(rest, zone: zone, begin: strip.firstMoment) } catch {
+        do throws(FilterError) { _ = try StoredFilter(rest, zone: zone, begin: timeline.firstMoment) } catch {
           throw CommandTable.Mistake(text: error.description)
         }
       }
@@ -209,7 +209,7 @@ extension Browser {
     var plain = text
     plain.removeAll { $0 == "'" || $0 == "\"" }
     if let moment = readMoment(plain, zone: zone) { return moment }
-    guard plain.first?.isNumber ?? false, plain.contains(":"), let day = selectedMoment ?? strip.firstMoment else {
+    guard plain.first?.isNumber ?? false, plain.contains(":"), let day = selectedMoment ?? timeline.firstMoment else {
       return nil
     }
     return readMoment(MessageItem.date(day, zone) + "T" + plain, zone: zone)

@@ -161,7 +161,7 @@ extension Browser {
 
   /// Messages over time in one row, with a mark where one was lost, and a time axis beneath.
   private mutating func putTimeline(_ grid: inout Grid, row: Int) {
-    guard let metrics = strip.figures, !metrics.periods.isEmpty else {
+    guard let metrics = timeline.figures, !metrics.periods.isEmpty else {
       return putNoMetrics(&grid, row: row)
     }
     let periods = metrics.periods
@@ -181,8 +181,8 @@ extension Browser {
     for (i, period) in periods.enumerated() where period.lost > 0 {
       grid.put("!", row: row, column: left + i * width / periods.count, style: Style(.alarm, .bold))
     }
-    strip.step = max(1, periods.count / width)
-    if let brush = strip.brush {
+    timeline.step = max(1, periods.count / width)
+    if let brush = timeline.brush {
       let begin = brush.lowerBound * width / periods.count
       let end = max(begin + 1, (brush.upperBound * width + periods.count - 1) / periods.count)
       grid.restyle(row: row, columns: left + begin..<left + min(width, end)) { $0.with(.reverse) }

@@ -388,7 +388,7 @@ extension Browser {
     guard screen == .messages else { return changeOrder(at: now) { $0.filter = text } }
     filterError = nil
     if !text.allSatisfy({ $0 == " " }) {
-      do throws(FilterError) { _ = try StoredFilter(text, zone: zone, begin: strip.firstMoment) } catch {
+      do throws(FilterError) { _ = try StoredFilter(text, zone: zone, begin: timeline.firstMoment) } catch {
         filterError = error.description
       }
     }

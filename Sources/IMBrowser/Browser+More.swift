@@ -28,7 +28,7 @@ extension Browser {
   mutating func takeMoreRequests(at now: Duration) {
     if !isReadingStrip, let request = stripSignal.take(at: now) {
       stripAwaited = request
-      outbox.append(.strip(request))
+      outbox.append(.timeline(request))
     }
     if screen == .ladder, let request = ladder.nextRequest() { outbox.append(.ladder(request)) }
     takeListRequests(at: now)

@@ -97,7 +97,7 @@ extension Browser {
       return
     }
     let text = timesText.map { $0 + "   " } ?? ""
-    let isBrush = strip.brush != nil
+    let isBrush = timeline.brush != nil
     let used = 1 + grid.put(text, row: row, column: 1, style: Style(isBrush ? .warning : .name))
     if !isBrush { grid.put(fitted: statusText, row: row, column: used, width: grid.width - used, style: Style(.faint)) }
   }

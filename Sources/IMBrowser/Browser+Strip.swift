@@ -7,7 +7,7 @@ import IMWire
 extension Browser {
   /// Puts small graphs in a row; `setsStep` says that a brush moves by their cells.
   mutating func putStrip(_ grid: inout Grid, row: Int, setsStep: Bool = true) {
-    let series = strip.series
+    let series = timeline.series
     guard !series.isEmpty else {
       return putNoMetrics(&grid, row: row)
     }
@@ -15,17 +15,17 @@ extension Browser {
     var shown = series
     func labels(_ shown: [Timeline.Series]) -> Int { shown.reduce(0) { $0 + cells($1.name) + cells($1.peak) + 4 } }
     while shown.count > 1, (grid.width - labels(shown)) / shown.count < 8 { shown.removeLast() }
-    let count = strip.figures?.periods.count ?? 0
+    let count = timeline.figures?.periods.count ?? 0
     let room = max(4, (grid.width - labels(shown)) / shown.count)
     let width = max(1, min(room, (count + graph.columns - 1) / graph.columns))
-    if setsStep { strip.step = max(1, count / width) }
+    if setsStep { timeline.step = max(1, count / width) }
     var at = 0
     for one in shown {
       at += 1 + grid.put(one.name, row: row, column: at + 1, style: Style(.faint))
       at += 1 + grid.put(one.peak, row: row, column: at + 1)
       let values = Timeline.columns(one.values, width * graph.columns, isSum: one.isSum)
       grid.put(graph.draw(values), row: row, column: at + 1, style: Style(one.color))
-      if let brush = strip.brush {
+      if let brush = timeline.brush {
         let begin = brush.lowerBound * width / count
         let end = max(begin + 1, (brush.upperBound * width + count - 1) / count)
         grid.restyle(row: row, columns: at + 1 + begin..<at + 1 + min(width, end)) { $0.with(.reverse) }
@@ -42,7 +42,7 @@ extension Browser {
 
   /// The time of the brush, or else of the filter, in words; `nil` without either.
   var timesText: String? {
-    if let brushed = strip.brushed { return "range: \(text(brushed))   Enter: only this range   Esc: cancel" }
+    if let brushed = timeline.brushed { return "range: \(text(brushed))   Enter: only this range   Esc: cancel" }
     return times.map { "time: \(text($0))" }
   }
 
@@ -54,25 +54,25 @@ extension Browser {
 
   /// Moves the brush; puts one on the selected message's time where there is none.
   mutating func moveBrush(_ cells: Int) {
-    if strip.brush == nil {
-      strip.beginBrush(at: selectedMoment, isForward: cells > 0)
-      if strip.brush == nil { note = "there are no metrics over time yet" }
+    if timeline.brush == nil {
+      timeline.beginBrush(at: selectedMoment, isForward: cells > 0)
+      if timeline.brush == nil { note = "there are no metrics over time yet" }
     } else {
-      strip.moveBrush(cells)
+      timeline.moveBrush(cells)
     }
   }
 
   /// Makes the brush longer or shorter.
   mutating func widenBrush(_ cells: Int) {
-    if strip.brush == nil { moveBrush(1) } else { strip.widenBrush(cells) }
+    if timeline.brush == nil { moveBrush(1) } else { timeline.widenBrush(cells) }
   }
 
   /// Takes Enter and Escape while there is a brush, and Escape while there is a filter by time; tells whether it did.
   mutating func takesForTimes(_ key: Key, at now: Duration) -> Bool {
-    guard strip.brush != nil else { return false }
+    guard timeline.brush != nil else { return false }
     switch key.code {
-    case .enter: setTimes(strip.brushed, at: now)
-    case .escape: strip.dropBrush()
+    case .enter: setTimes(timeline.brushed, at: now)
+    case .escape: timeline.dropBrush()
     default: return false
     }
     return true
@@ -94,7 +94,7 @@ extension Browser {
   /// Shows only what was in a time, or everything. What is selected stays selected; where it is not in the time, it is selected again
   /// when everything is shown, unless somebody has moved meanwhile.
   mutating func setTimes(_ range: Range<Timestamp>?, at now: Duration) {
-    strip.dropBrush()
+    timeline.dropBrush()
     guard range != times else { return }
     if times == nil { cursorBefore = Cursor(self) }
     times = range

@@ -131,7 +131,7 @@ package struct Browser: Sendable {
   var ladderCameFrom = Screen.sessions
 
   /// StoredMetrics over time.
-  package internal(set) var strip = Timeline()
+  package internal(set) var timeline = Timeline()
   /// How they are drawn.
   package var graph = GraphStyle.ascii
   var stripSignal = CombinedSignal(TimelineRequest(), quiet: .milliseconds(30), patience: .milliseconds(250))
@@ -242,10 +242,10 @@ package struct Browser: Sendable {
       frameAwaited = nil
       frame = FrameModel(anatomy)
     case .ladder(let part): _ = ladder.accept(part)
-    case .strip(let request, let figures):
+    case .timeline(let request, let figures):
       guard request == stripAwaited else { return }
       stripAwaited = nil
-      strip.figures = figures
+      timeline.figures = figures
     case .moment(let request, let found): arrive(request, found)
     case .failure(let request, let text):
       note = text
@@ -273,7 +273,7 @@ package struct Browser: Sendable {
       frameAwaited = nil
       if screen == .frame { screen = frameCameFrom }
     case .ladder: ladder.fail()
-    case .strip: stripAwaited = nil
+    case .timeline: stripAwaited = nil
     case .moment: momentAwaited = nil
     }
   }

@@ -33,7 +33,7 @@ package enum BrowserRequest: Equatable, Sendable {
   /// A part of a ladder.
   case ladder(LadderRequest)
   /// StoredMetrics over time.
-  case strip(TimelineRequest)
+  case timeline(TimelineRequest)
   /// The first message from a time on.
   case moment(MomentRequest)
 }
@@ -71,7 +71,7 @@ package enum BrowserAnswer: Sendable {
   /// A part of a ladder.
   case ladder(LadderAnswer)
   /// StoredMetrics over time; `nil` where there are none.
-  case strip(TimelineRequest, StoredPeriods?)
+  case timeline(TimelineRequest, StoredPeriods?)
   /// The message that was looked for; `nil` where there is none.
   case moment(MomentRequest, Int64?)
   /// Reading failed.

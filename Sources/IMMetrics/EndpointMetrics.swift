@@ -11,7 +11,7 @@ package struct EndpointMetrics: Sendable {
   /// Everything else that asks for an answer, heartbeats excepted: control frames, receipts.
   package private(set) var control = MessageTally()
   /// Refused exchanges of every role, by type and status.
-  package private(set) var refusals = RejectionCounts()
+  package private(set) var rejections = RejectionCounts()
   /// Signs of life.
   package private(set) var heartbeats = HeartbeatCounts()
   /// Round trips by Karn's rule, of everything but heartbeats, by direction of what was answered, client to server first.
@@ -94,7 +94,7 @@ package struct EndpointMetrics: Sendable {
 
   /// Counts a settlement.
   package mutating func resolved(_ resolution: Resolution, role: FrameRole) {
-    if !resolution.isPlain, resolution.fate == .rejected { refusals.add(resolution) }
+    if !resolution.isPlain, resolution.fate == .rejected { rejections.add(resolution) }
     switch role {
     case .heartbeat:
       heartbeats.resolved(resolution)
@@ -147,7 +147,7 @@ package struct EndpointMetrics: Sendable {
   private mutating func addOutcomes(_ other: EndpointMetrics) {
     messages.add(other.messages)
     control.add(other.control)
-    refusals.add(other.refusals)
+    rejections.add(other.rejections)
     for way in 0...1 {
       roundTripsByDirection[way].add(other.roundTripsByDirection[way])
       reads[way].add(other.reads[way])

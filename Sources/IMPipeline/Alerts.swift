@@ -88,7 +88,7 @@ final class Alerts: RunFeature {
     let sensor = place.choices.sensor ?? (run.input.interface != nil ? hostName() : nil)
     let deliverer =
       options.isDelivered
-      ? try Deliverer(options, isQuiet: run.report.isQuiet, user: run.confinement.owner, sensor: sensor) : nil
+      ? try Deliverer(options, isQuiet: run.report.isQuiet, user: run.sandbox.owner, sensor: sensor) : nil
     (self.evidence, self.deliverer) = (evidence, deliverer)
     var limits = AlertLimits()
     // An eighth of the memory, at half a kilobyte each.
@@ -97,7 +97,7 @@ final class Alerts: RunFeature {
     state = try options.state.map { path throws(UsageError) in
       try AlertStateFile(path: path, maximumSeries: limits.series)
     }
-    let desk = place.desk
+    let dispatcher = place.dispatcher
     // Rules that are read later may have filters.
     let filters =
       isLive || !file.filters.isEmpty ? try RuleFilters(file.filters, run.plans, run.owners) : nil
@@ -110,7 +110,7 @@ final class Alerts: RunFeature {
       var event = event
       event.run = identity?.text
       evidence?.want(&event)
-      desk.tell(event)
+      dispatcher.tell(event)
       deliverer?.send(event)
     }
     guard !run.report.isQuiet else { return }
@@ -145,16 +145,16 @@ final class Alerts: RunFeature {
 
   func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? { other.map { PairSink(monitor, $0) } ?? monitor }
 
-  func confine(_ rights: inout Privileges) {
-    if file != nil { rights.hearsHangup = true }
+  func confine(_ privileges: inout Privileges) {
+    if file != nil { privileges.hearsHangup = true }
     if let state {
-      rights.folders.append(state.folder)
-      rights.places.append(Privileges.Place(folder: state.folder, pattern: state.pattern))
+      privileges.folders.append(state.folder)
+      privileges.places.append(Privileges.Place(folder: state.folder, pattern: state.pattern))
     }
     guard let evidence else { return }
-    if let user = rights.user { evidence.give(to: user) }
-    rights.folders.append(evidence.folder)
-    rights.places.append(Privileges.Place(folder: evidence.folder, pattern: "*.pcap"))
+    if let user = privileges.user { evidence.give(to: user) }
+    privileges.folders.append(evidence.folder)
+    privileges.places.append(Privileges.Place(folder: evidence.folder, pattern: "*.pcap"))
   }
 
   func confined() throws(CaptureError) {

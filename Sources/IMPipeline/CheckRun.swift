@@ -13,11 +13,11 @@ package func runCheck(
   var choices = RunChoices(alerts: options, documents: nil, metrics: MetricsOptions())
   choices.sensor = documents.sensor
   let output = Output.standard()
-  let desk = AlertDispatcher()
+  let dispatcher = AlertDispatcher()
   let context = documentContext(input, decode, documents, options)
   guard
     let alerts = try Alerts(
-      RunContext(run: run, choices: choices, identity: context.run, output: output, desk: desk))
+      RunContext(run: run, choices: choices, identity: context.run, output: output, dispatcher: dispatcher))
   else {
     throw UsageError(message: "give a rules file with --rules")
   }
@@ -25,7 +25,7 @@ package func runCheck(
   var text = AlertTextWriter(style: style)
   let json = AlertJSONWriter(sensor: documents.sensor)
   let documents = AlertDocuments(context: context, plans: run.plans)
-  desk.hear { event in
+  dispatcher.hear { event in
     switch format {
     case .text: text.write(event, to: &lines.writer)
     case .json: json.write(event, to: &lines)

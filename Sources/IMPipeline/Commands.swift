@@ -20,8 +20,8 @@ func printFrames(
   _ run: Run, _ output: Output, format: OutputFormat, style: TextStyle, filter: String? = nil,
   choices: RunChoices = RunChoices()
 ) throws(UsageError) -> ExitStatus {
-  let desk = AlertDispatcher()
-  let companions = try run.companions(choices, output, desk: desk)
+  let dispatcher = AlertDispatcher()
+  let companions = try run.companions(choices, output, dispatcher: dispatcher)
   // A capture file on standard output leaves no room there for lines.
   let isFree = run.input.writePath != "-"
   let prints = choices.printsLines && isFree
@@ -30,7 +30,7 @@ func printFrames(
     plans: run.plans, format: format, style: style, filter: filter.filter, names: filter.names,
     outcomes: filter.outcomes, owners: run.owners, files: run.input.files,
     output: output)
-  if isFree { desk.hear { sink.write($0, style) } }
+  if isFree { dispatcher.hear { sink.write($0, style) } }
   let driver = run.driver(
     run.engine(prints ? [.frames, .issues] : [], sink: prints ? sink : nil, companions: companions), companions)
   let isLive = run.input.interface != nil

@@ -29,7 +29,7 @@ final class Driver {
   private let input: InputOptions
   private let stopping: SignalHandlers
   private let secrets: KeyLogs?
-  private var confinement: Sandbox?
+  private var sandbox: Sandbox?
   private(set) var source: (any PacketSource)?
   private(set) var finishedStatistics: [CaptureStatistics] = []
   /// The first link type and the interfaces' names, for documents.
@@ -49,14 +49,14 @@ final class Driver {
   private(set) var notes: [String] = []
 
   init(
-    engine: consuming Engine, input: InputOptions, stopping: SignalHandlers, confinement: Sandbox?,
+    engine: consuming Engine, input: InputOptions, stopping: SignalHandlers, sandbox: Sandbox?,
     companions: [any RunFeature] = [], secrets: KeyLogs? = nil
   ) {
     self.secrets = secrets
     self.engine = engine
     self.input = input
     self.stopping = stopping
-    self.confinement = confinement
+    self.sandbox = sandbox
     self.companions = companions
     minutes = companions.contains { $0.hearsMinutes } ? PeriodClock() : nil
     left = input.packetLimit ?? .max
@@ -158,7 +158,7 @@ final class Driver {
     var failure: CaptureError?
     let hasClock = input.interface != nil && (usesClock || companions.contains { $0.wantsClock })
     if !isOpen { for companion in companions { try companion.opened(source) } }
-    if isOpen || confinement != nil {
+    if isOpen || sandbox != nil {
       try confine()
       isOpen = false
       hooks.beforePackets()
@@ -217,17 +217,18 @@ final class Driver {
 
   /// Gives up what the run does not need from here on, once.
   private func confine() throws(CaptureError) {
-    guard let confinement else { return }
-    self.confinement = nil
-    var rights = Privileges(user: confinement.owner)
-    for companion in companions { companion.confine(&rights) }
-    if rights.hearsHangup { stopping.hangupReopens() }
+    guard let sandbox else { return }
+    self.sandbox = nil
+    var privileges = Privileges(user: sandbox.owner)
+    for companion in companions { companion.confine(&privileges) }
+    if privileges.hearsHangup { stopping.hangupReopens() }
     InputFile.expect(input.files)
     if input.interface != nil { imdump_allow_capture() }
-    try confinement.enter(
-      folders: rights.folders, mayWrite: !rights.folders.isEmpty, openers: rights.openers, listener: rights.listener,
-      keepsDatabase: rights.keepsDatabase, isInteractive: rights.isInteractive,
-      stores: rights.stores, places: rights.places)
+    try sandbox.enter(
+      folders: privileges.folders, mayWrite: !privileges.folders.isEmpty, openers: privileges.openers,
+      listener: privileges.listener,
+      keepsDatabase: privileges.keepsDatabase, isInteractive: privileges.isInteractive,
+      stores: privileges.stores, places: privileges.places)
     for companion in companions { try companion.confined() }
   }
 }

@@ -100,7 +100,7 @@ final class Documents: RunFeature {
     self.folder = folder
     shipper = try options.ship.map { ship throws(UsageError) in
       try Shipper(
-        ship, folder: options.log?.folder ?? "", isQuiet: run.report.isQuiet, user: run.confinement.owner)
+        ship, folder: options.log?.folder ?? "", isQuiet: run.report.isQuiet, user: run.sandbox.owner)
     }
     let queue = folder.flatMap { isLive ? LogQueue($0, limit: Self.waiting) : nil }
     self.queue = queue
@@ -124,7 +124,7 @@ final class Documents: RunFeature {
     sink.chooses = chooser.map { chooser in { chooser.includes($0) } }
     // What is kept of many connections is not taken apart at the end: the process ends too.
     _ = Unmanaged.passRetained(sink)
-    place.desk.hear { sink.alert($0) }
+    place.dispatcher.hear { sink.alert($0) }
     guard let folder else { return }
     if options.otlp != nil {
       queue?.head = { _ in nil }
@@ -152,13 +152,13 @@ final class Documents: RunFeature {
 
   func beforePackets(_ run: Run, _ companions: [any RunFeature]) { chooser?.learn(run, companions) }
 
-  func confine(_ rights: inout Privileges) {
+  func confine(_ privileges: inout Privileges) {
     guard let folder else { return }
-    if let user = rights.user { folder.give(to: user) }
-    rights.hearsHangup = true
+    if let user = privileges.user { folder.give(to: user) }
+    privileges.hearsHangup = true
     if let opener { folder.use(opener) }
-    if let used = folder.usedOpener { rights.openers.append(used) } else { opener?.end() }
-    if let own = folder.ownFolder { rights.folders.append(own) }
+    if let used = folder.usedOpener { privileges.openers.append(used) } else { opener?.end() }
+    if let own = folder.ownFolder { privileges.folders.append(own) }
   }
 
   func confined() throws(CaptureError) { try folder?.checkRights() }

@@ -18,11 +18,11 @@ package func guessProfile(
       message: "profile new reads the capture twice; give a file, not \(once)")
   }
   let stopping = SignalHandlers()
-  let confinement = try Sandbox(input.confinement, isLive: false)
+  let sandbox = try Sandbox(input.sandbox, isLive: false)
   var collector = StreamCollector(options: SampleLimits.streams)
   let status = readStreams(input, stopping, into: &collector) { () throws(CaptureError) in
     InputFile.expect(input.files)
-    try confinement.enter(folders: [], mayWrite: false)
+    try sandbox.enter(folders: [], mayWrite: false)
   }
   guard status != .usage, collector.packets > 0 || status == .success else { return status }
   var picker = SamplePicker(collector.finish(), port: port)
@@ -83,7 +83,7 @@ package func guessProfile(
 private func decode(_ input: InputOptions, _ plan: ProtocolPlan, _ report: ReportOptions) -> ProfileSkeleton.Outcome {
   var quiet = report
   quiet.isQuiet = true
-  let run = Run(guest: input, plans: [plan], decode: DecodeOptions(), report: quiet)
+  let run = Run(embedded: input, plans: [plan], decode: DecodeOptions(), report: quiet)
   let driver = run.driver(run.engine())
   // What is wrong with the input was told when it was sampled.
   _ = run.lead(driver)

@@ -26,7 +26,7 @@ final class ProfileReload: RunFeature {
     if files.isEmpty { return nil }
   }
 
-  func confine(_ rights: inout Privileges) { rights.hearsHangup = true }
+  func confine(_ privileges: inout Privileges) { privileges.hearsHangup = true }
 
   /// Reads all of them, and puts those in place that are in order. What is wrong with one is said, and the run goes on with
   /// what it had.

@@ -18,7 +18,7 @@ struct Run {
   private let told = ToldEvictions()
   /// The size of the files, as it was before rights were given up.
   private let share: FileShare
-  let confinement: Sandbox
+  let sandbox: Sandbox
   /// Who has the ends of connections on this host; `nil` but live.
   let owners: ConnectionOwners?
 
@@ -36,7 +36,7 @@ struct Run {
     decode.secrets = try KeyLogs.of(decode, input, isQuiet: report.isQuiet)
     self.decode = decode
     self.report = report
-    confinement = try Sandbox(input.confinement, isLive: input.interface != nil)
+    sandbox = try Sandbox(input.sandbox, isLive: input.interface != nil)
     owners = input.interface == nil ? nil : ConnectionOwners()
     let all: [ProtocolPlan]
     do throws(ProfileError) { all = try loadProfiles(decode.profiles) } catch {
@@ -53,14 +53,14 @@ struct Run {
   }
 
   /// A run inside of a process that is to stay as it is: it gives up nothing, and hears no signal.
-  init(guest input: InputOptions, plans: [ProtocolPlan], decode: DecodeOptions, report: ReportOptions) {
+  init(embedded input: InputOptions, plans: [ProtocolPlan], decode: DecodeOptions, report: ReportOptions) {
     self.input = input
     share = FileShare(input.files)
     self.plans = plans
     self.decode = decode
     self.report = report
     stopping = .ignoresSignals
-    confinement = .none
+    sandbox = .none
     owners = nil
   }
 
@@ -68,14 +68,14 @@ struct Run {
   /// as any other does.
   init(
     watched input: InputOptions, plans: [ProtocolPlan], decode: DecodeOptions, report: ReportOptions,
-    confinement: Sandbox
+    sandbox: Sandbox
   ) {
     self.input = input
     share = FileShare(input.files)
     self.plans = plans
     self.decode = decode
     self.report = report
-    self.confinement = confinement
+    self.sandbox = sandbox
     stopping = .ignoresSignals
     owners = nil
   }
@@ -87,7 +87,7 @@ struct Run {
     self.input = input
     share = input.files == other.input.files ? other.share : FileShare(input.files)
     (plans, decode, report, stopping) = (other.plans, other.decode, other.report, other.stopping)
-    confinement = .none
+    sandbox = .none
     owners = nil
   }
 
@@ -125,7 +125,7 @@ struct Run {
   /// A driver of the engine for these options, that has not started.
   func driver(_ engine: consuming Engine, _ companions: [any RunFeature] = []) -> Driver {
     Driver(
-      engine: engine, input: input, stopping: stopping, confinement: confinement, companions: companions,
+      engine: engine, input: input, stopping: stopping, sandbox: sandbox, companions: companions,
       secrets: decode.secrets)
   }
 

@@ -65,7 +65,7 @@ package struct InputOptions: Sendable {
   /// Whether each packet is written at once.
   package var isUnbuffered = false
   /// What is given up before the first packet is read.
-  package var confinement = SandboxOptions()
+  package var sandbox = SandboxOptions()
 
   /// Nothing chosen.
   package init() {}

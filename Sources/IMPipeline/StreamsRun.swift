@@ -11,14 +11,14 @@ package func runStreams(
   verifiesChecksums: Bool = true
 ) throws(UsageError) -> ExitStatus {
   try printStreams(
-    input, SignalHandlers(), Sandbox(input.confinement, isLive: false), Output.standard(), report: report,
+    input, SignalHandlers(), Sandbox(input.sandbox, isLive: false), Output.standard(), report: report,
     isJSON: isJSON,
     folder: folder, memory: memory, verifiesChecksums: verifiesChecksums)
 }
 
 /// The same of a run that has begun.
 func printStreams(
-  _ input: InputOptions, _ stopping: SignalHandlers, _ confinement: Sandbox, _ output: Output, report: ReportOptions,
+  _ input: InputOptions, _ stopping: SignalHandlers, _ sandbox: Sandbox, _ output: Output, report: ReportOptions,
   isJSON: Bool, folder: String?, memory: Int = StreamOptions().memory, verifiesChecksums: Bool = true
 ) -> ExitStatus {
   var options = StreamOptions()
@@ -45,7 +45,7 @@ func printStreams(
   }
   status = readStreams(input, stopping, says: !report.isQuiet, into: &collector) { () throws(CaptureError) in
     InputFile.expect(input.files)
-    try confinement.enter(
+    try sandbox.enter(
       folders: folders, mayWrite: folder != nil, places: folders.map { Privileges.Place(folder: $0, pattern: "*.bin") })
   }
   // Nothing was read: a table without rows would look like an answer.

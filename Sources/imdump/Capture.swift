@@ -178,7 +178,7 @@ struct Capture: Subcommand {
         logError("capturing on \(interface); name another interface with -i, or a file with -r")
       }
     }
-    input.confinement.isVerbose = style.verbosity > 0
+    input.sandbox.isVerbose = style.verbosity > 0
     try check(input.rotation, of: input.writePath)
     return input
   }

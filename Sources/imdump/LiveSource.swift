@@ -16,7 +16,7 @@ struct LiveSource: OptionGroup {
         "--wait-interface", \.input.waitsForInterface,
         "Wait for the interface to appear, and again whenever it disappears."),
       .value(
-        "-Z <user>", \.input.confinement.user,
+        "-Z <user>", \.input.sandbox.user,
         "If started as root, switch to this user once everything is open. Live captures default to tcpdump, or nobody."),
     ]
   }

@@ -21,7 +21,7 @@ struct SourceOptions: OptionGroup {
       .value("-c <count>", \.input.packetLimit, "Stop after this many packets."),
       .value("-F <file>", \.filterFile, "Read the capture filter from this file."),
       .flag(
-        "--no-sandbox", \.input.confinement.isSandboxed, is: false,
+        "--no-sandbox", \.input.sandbox.isSandboxed, is: false,
         "Run without Landlock and the system call filter."),
     ]
   }

@@ -45,7 +45,7 @@ import Testing
           StoredTypes(types: [StoredTypeCount(.type(1), name: "data\u{1b}", role: "message", profile: "tjp")]))
       case .preview(let wanted): try finder.page(wanted).map { .preview($0) }
       case .ladder(let wanted): try LadderFinder(source).part(wanted).map { .ladder($0) }
-      case .strip(let wanted): .strip(wanted, source.periods(wanted.times))
+      case .timeline(let wanted): .timeline(wanted, source.periods(wanted.times))
       case .moment(let wanted): try finder.moment(wanted).map { .moment(wanted, $0.id) }
       case .page(let wanted): try finder.page(wanted).map { .page($0) }
       case .problem(let wanted): try finder.problem(wanted).map { .problem(wanted, $0.id) }
@@ -146,7 +146,7 @@ import Testing
   @Test func staleSessionsAreNeverShown() throws {
     var bench = Bench()
     let first = bench.browser.takeRequests(at: .zero)
-    #expect(first == [.sessions(SessionsRequest()), .strip(TimelineRequest()), .types(TypesRequest())])
+    #expect(first == [.sessions(SessionsRequest()), .timeline(TimelineRequest()), .types(TypesRequest())])
     bench.browser.handle(.key(Key("s")), at: .milliseconds(1))
     let second = bench.browser.takeRequests(at: .milliseconds(40))
     guard case .sessions(let wanted) = second.first else {

@@ -35,18 +35,18 @@ import Testing
   }
 
   @Test func anyMovesOfTheBrushStayInTheTime() {
-    var strip = Timeline()
-    strip.beginBrush(at: nil, isForward: true)
-    #expect(strip.brush == nil)
-    strip.figures = StoredPeriods(start: 1_000, width: 10, periods: Array(repeating: StoredPeriod(), count: 103))
-    strip.step = 4
+    var timeline = Timeline()
+    timeline.beginBrush(at: nil, isForward: true)
+    #expect(timeline.brush == nil)
+    timeline.figures = StoredPeriods(start: 1_000, width: 10, periods: Array(repeating: StoredPeriod(), count: 103))
+    timeline.step = 4
     var random = SeededRandom(5)
-    strip.beginBrush(at: Timestamp(seconds: 1_055, fraction: 0), isForward: true)
-    #expect(strip.brush == 4..<8 && strip.brushed?.lowerBound == Timestamp(seconds: 1_040, fraction: 0))
+    timeline.beginBrush(at: Timestamp(seconds: 1_055, fraction: 0), isForward: true)
+    #expect(timeline.brush == 4..<8 && timeline.brushed?.lowerBound == Timestamp(seconds: 1_040, fraction: 0))
     for _ in 0..<2_000 {
       let cells = Int(random.next() % 9) - 4
-      if random.once(in: 2) { strip.moveBrush(cells) } else { strip.widenBrush(cells) }
-      guard let brush = strip.brush else {
+      if random.once(in: 2) { timeline.moveBrush(cells) } else { timeline.widenBrush(cells) }
+      guard let brush = timeline.brush else {
         Issue.record("the brush is gone")
         return
       }
@@ -65,9 +65,9 @@ import Testing
       // From the end to the beginning of the time.
       try bench.press(Key("["))
       for _ in 0..<400 { bench.browser.handle(.key(Key("[")), at: bench.now) }
-      let brushed = try #require(bench.browser.strip.brushed)
+      let brushed = try #require(bench.browser.timeline.brushed)
       try bench.press(Key(.enter))
-      #expect(bench.browser.times == brushed && bench.browser.strip.brush == nil)
+      #expect(bench.browser.times == brushed && bench.browser.timeline.brush == nil)
       let shown = bench.browser.messages.items.map(\.message)
       let wanted = bench.source.messages.filter { brushed.contains($0.time) }
       #expect(!wanted.isEmpty && shown.allSatisfy { brushed.contains($0.time) })

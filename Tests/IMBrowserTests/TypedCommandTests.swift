@@ -94,7 +94,7 @@ import Testing
       try typed("qsrpaPlv[]{}!m?W1", &bench)
       #expect(bench.browser.input?.text == "qsrpaPlv[]{}!m?W1")
       #expect(bench.browser.screen == .sessions && bench.browser.overlay == nil)
-      #expect(bench.browser.takeWishes() == [] && bench.browser.strip.brush == nil)
+      #expect(bench.browser.takeWishes() == [] && bench.browser.timeline.brush == nil)
       try bench.press(Key(.escape))
       #expect(bench.browser.input == nil && bench.browser.sessionSignal.value.order == order)
     }

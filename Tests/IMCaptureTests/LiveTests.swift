@@ -129,7 +129,7 @@ private func seconds() -> Double {
     #expect(reading.packets.allSatisfy { Array($0.bytes[0..<2]) == [0x08, 0x00] && $0.bytes[10] == 0 })
   }
 
-  @Test func refusals() {
+  @Test func rejections() {
     #expect(throws: CaptureError(.noDevice, "capture on nosuch0", "no such device")) {
       try LiveCapture(device: "nosuch0")
     }

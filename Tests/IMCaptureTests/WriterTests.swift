@@ -58,7 +58,7 @@ import Testing
     #expect(large.packetCount == (65_536 - 24 + 115) / 116)
   }
 
-  @Test func refusals() throws {
+  @Test func rejections() throws {
     #expect(throws: CaptureError(.notFound, "/nonexistent/a.pcap", "open: no such file or directory", errno: ENOENT)) {
       try CaptureWriter(path: "/nonexistent/a.pcap", linkType: 1)
     }

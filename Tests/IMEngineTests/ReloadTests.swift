@@ -109,7 +109,7 @@ import Testing
     #expect(old.kind(at: 3)?.timeout == .seconds(9))
   }
 
-  @Test func refusals() throws {
+  @Test func rejections() throws {
     let text = try Self.text("goim")
     let old = try ProfileCompiler.compile(text, source: "x")
     #expect(throws: ProfileError.self) {

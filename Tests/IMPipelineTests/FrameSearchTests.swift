@@ -32,7 +32,7 @@ import Testing
       var choices = StoreChoices()
       choices.path = folder.appending(path: "a.db").path
       let loading = StoreLoading {}
-      let run = Run(guest: input, plans: try loadProfiles([]), decode: DecodeOptions(), report: report)
+      let run = Run(embedded: input, plans: try loadProfiles([]), decode: DecodeOptions(), report: report)
       let thread = try loading.start(run, choices)
       thread.join()
       #expect(loading.state.error == nil)

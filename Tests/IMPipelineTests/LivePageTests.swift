@@ -22,7 +22,7 @@ import Testing
     let plans = try loadProfiles(profiles)
     var quiet = ReportOptions()
     quiet.isQuiet = true
-    let run = Run(guest: input, plans: plans, decode: DecodeOptions(), report: quiet)
+    let run = Run(embedded: input, plans: plans, decode: DecodeOptions(), report: quiet)
     var choices = RunChoices()
     choices.page = PageOptions()
     choices.page?.window = PeriodLength(word: window)

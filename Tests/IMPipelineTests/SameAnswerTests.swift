@@ -73,7 +73,7 @@ import Testing
     input.steps = steps
     var report = ReportOptions()
     report.isQuiet = true
-    let run = Run(guest: input, plans: try #require(plans), decode: decode, report: report)
+    let run = Run(embedded: input, plans: try #require(plans), decode: decode, report: report)
     var name = [CChar]("/tmp/imdump-answer-XXXXXX".utf8CString)
     let descriptor = mkstemp(&name)
     unlink(name)

@@ -50,7 +50,7 @@ import Testing
   @Test(arguments: [
     ("a", false), ("张", false), ("é", false), ("e\u{301}", false), ("👍", true), ("🖼️", true), ("🇩🇪", true), ("क्षि", true),
   ])
-  func doubt(_ cluster: String, _ isDoubted: Bool) {
+  func extraEvidence(_ cluster: String, _ isDoubted: Bool) {
     #expect(isDoubtful(cluster) == isDoubted)
   }
 

@@ -94,7 +94,7 @@ import Testing
   }
 
   /// What an answer's status says is what becomes of its request.
-  @Test(arguments: captures) func refusals(_ name: String, _ header: Int, _ unknown: Int) throws {
+  @Test(arguments: captures) func rejections(_ name: String, _ header: Int, _ unknown: Int) throws {
     let data = try Data(contentsOf: Command.folder.appending(path: "Samples/\(name).truth.json"))
     let truth = try Self.decoder.decode(Truth.self, from: data)
     let output = try Command.run(["messages", "-q", "--json", "Samples/\(name)"] + Self.options(name)).output

@@ -75,8 +75,8 @@ import Testing
     let refused = try #require(text.first { $0.hasPrefix("refused: ") })
     #expect(refused.contains("\(this.type) with \(this.words): \(this.count)"), "\(refused)")
     let total = try Self.objects(["stats", "-q", "--json", this.path])[0]["total"] as? [String: Any]
-    let refusals = try #require(total?["refusals"] as? [[String: Any]])
-    let mine = refusals.filter { $0["type"] as? String == this.type && $0["status"] as? Int == this.number }
+    let rejections = try #require(total?["refusals"] as? [[String: Any]])
+    let mine = rejections.filter { $0["type"] as? String == this.type && $0["status"] as? Int == this.number }
     #expect(mine.count == 1)
     #expect(mine.first?["count"] as? Int == this.count)
     #expect(mine.first?["status_name"] as? String == this.name)

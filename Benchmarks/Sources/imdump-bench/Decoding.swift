@@ -20,7 +20,7 @@ enum Decoding {
     var report = ReportOptions()
     report.isQuiet = true
     report.showsProgress = false
-    let run = Run(guest: input, plans: plans, decode: DecodeOptions(), report: report)
+    let run = Run(embedded: input, plans: plans, decode: DecodeOptions(), report: report)
     let sink = MessageSink(
       plans: plans, selection: MessageSelection(MessageChoice(), Run.MessageFilter()),
       stored: StoredTexts(plans, includesPayload: true), take: take)

@@ -231,7 +231,7 @@ extension ServerCore {
   mutating func refuse(
     _ sequence: SequenceNumber, _ reason: FailureReason, _ place: Int, on link: Int, at now: Instant
   ) {
-    guard sessions[place].traffic.features.contains(.refusals) else { return }
+    guard sessions[place].traffic.features.contains(.rejections) else { return }
     var body: [UInt8] = []
     let value = TLV.bigEndian(sequence.rawValue) + TLV.bigEndian(reason.rawValue) + TLV.bigEndian(UInt32(0))
     TLV.append(.refused, value, to: &body)

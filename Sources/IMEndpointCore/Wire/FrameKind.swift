@@ -69,7 +69,7 @@ public struct Features: OptionSet, Hashable, Sendable, BitwiseCopyable {
   /// carry the number and the time that their sender gave them.
   public static let levels = Features(rawValue: 0x20)
   /// What will not arrive is answered with the reason.
-  public static let refusals = Features(rawValue: 0x40)
+  public static let rejections = Features(rawValue: 0x40)
   /// Large messages go in pieces.
   public static let transfers = Features(rawValue: 0x80)
   /// The server knows who is in a group, and passes messages on to all of them.
@@ -91,7 +91,7 @@ public struct Features: OptionSet, Hashable, Sendable, BitwiseCopyable {
 
   /// What this library can do.
   public static let all: Features = [
-    .basic, .compression, .receipts, .groups, .levels, .refusals, .transfers, .membership, .durable,
+    .basic, .compression, .receipts, .groups, .levels, .rejections, .transfers, .membership, .durable,
     .namedReceipts, .resumption, .memberLists, .relays,
   ]
 }

@@ -26,7 +26,7 @@ struct FrameSearch {
   /// What frames are read into.
   let template: Frame
   /// Bits of proof that a search wants beyond the usual.
-  var doubt = 0
+  var extraEvidence = 0
 
   /// Looks for the first frame in what `partial` holds.
   ///
@@ -37,7 +37,7 @@ struct FrameSearch {
     _ bytes: borrowing Bytes, _ partial: Ref<PartialFrame>, isEnd: Bool, countsParts: Bool = false
   ) -> SearchResult {
     if plan.pointee.framing.isDelimited { return findBeginning(bytes, partial) }
-    let needed = Int(plan.pointee.confirmEvidence) + doubt
+    let needed = Int(plan.pointee.confirmEvidence) + extraEvidence
     let hasMagic = plan.pointee.magicEvidence >= 32
     let start = partial.pointee.start
     let end = partial.pointee.end

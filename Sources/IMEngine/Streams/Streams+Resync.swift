@@ -48,7 +48,7 @@ extension Streams {
   @inline(never)
   mutating func goesOn(_ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk) -> Bool {
     let (state, plan, frame) = (side.state, currentPlan, frame)
-    guard state.pointee.flags.intersection(.detour) == .lost, doubt == 0, decodeLimit == .distantFuture,
+    guard state.pointee.flags.intersection(.detour) == .lost, extraEvidence == 0, decodeLimit == .distantFuture,
       plan.pointee.magicEvidence >= 32, plan.pointee.checksumEvidence >= 32, !plan.weighsBodies,
       plan.read(bytes, chunk.offset, chunk.end, frame) == .frame, plan.open(bytes, frame),
       frame.pointee.checksumStatus != .bad,

@@ -97,12 +97,12 @@ extension Streams {
     let own = flow.pointee.profile
     let search = partial.pointee.search
     partial.pointee.search = PartialFrame.Search(credit: search.othersCredit)
-    doubt = Self.variantEvidence
+    extraEvidence = Self.variantEvidence
     defer {
       let left = partial.pointee.search.credit
       partial.pointee.search = search
       partial.pointee.search.othersCredit = left
-      doubt = 0
+      extraEvidence = 0
     }
     select(other)
     var waiting = limit

@@ -56,7 +56,7 @@ struct Streams: ~Copyable {
   /// What the sink keeps of a connection, in bytes.
   let sinkCost: Int
   /// Bits of proof that a search wants beyond the usual.
-  var doubt = 0
+  var extraEvidence = 0
   /// What is known of TLS connections that are not over, by serial number; at most 4,096.
   var tlsHellos: [UInt32: TLSHello] = [:]
   /// The first of these, whether their connections are over or not.
@@ -107,7 +107,9 @@ struct Streams: ~Copyable {
   var currentPlan: UnsafePointer<Plan> { protocols.current }
 
   /// A search for frames of the plan in use.
-  var search: FrameSearch { FrameSearch(plan: protocols.current, template: frame.pointee, doubt: doubt) }
+  var search: FrameSearch {
+    FrameSearch(plan: protocols.current, template: frame.pointee, extraEvidence: extraEvidence)
+  }
 }
 
 // MARK: - Bytes in order

@@ -41,7 +41,7 @@ package struct StatsJSONWriter {
     lines.openObject()
     MetricTrees.server.write(
       ServerSnapshot(metrics), &lines, isWanted: { ["success", "loss", "retry", "messages", "rtt_us"].contains($0) })
-    refusals(metrics.refusals, figures, &lines)
+    rejections(metrics.rejections, figures, &lines)
     lines.close()
   }
 
@@ -91,13 +91,13 @@ package struct StatsJSONWriter {
   private func server(_ metrics: EndpointMetrics, _ figures: RunMetrics, _ lines: inout JSONLines) {
     lines.openObject()
     MetricTrees.server.write(ServerSnapshot(metrics), &lines) { member, lines in
-      if member == "handshakes" { refusals(metrics.refusals, figures, &lines) }
+      if member == "handshakes" { rejections(metrics.rejections, figures, &lines) }
     }
     lines.close()
   }
 
-  /// What was refused, and with which status: `"refusals":[{"profile":"mqtt","type":"connect","status":5,...}]`.
-  private func refusals(_ counts: RejectionCounts, _ figures: RunMetrics, _ lines: inout JSONLines) {
+  /// What was refused, and with which status: `"rejections":[{"profile":"mqtt","type":"connect","status":5,...}]`.
+  private func rejections(_ counts: RejectionCounts, _ figures: RunMetrics, _ lines: inout JSONLines) {
     guard !counts.entries.isEmpty else { return }
     lines.openList("refusals")
     for row in RejectionRow.rows(counts, figures.summary.plans, figures.statuses) {

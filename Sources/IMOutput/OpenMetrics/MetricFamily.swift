@@ -45,13 +45,13 @@ package struct MetricFamily: Sendable {
   }
 
   /// What was refused, by statuses that only the traffic has.
-  static let refusals = MetricFamily(
+  static let rejections = MetricFamily(
     "imdump_refusals", MetricsWriter.serverLabels + ["type", "status", "status_name"],
     "Rejected exchanges of every kind, by type and by the status of the answer")
 
   /// Every family that there can be, in the order in which they are written.
   package static let all: [MetricFamily] =
-    MetricGroups.run.families + MetricGroups.types.families + MetricGroups.servers.families + [refusals]
+    MetricGroups.run.families + MetricGroups.types.families + MetricGroups.servers.families + [rejections]
 }
 
 /// The figures of one scope by their families, in the order in which the first of each is declared.

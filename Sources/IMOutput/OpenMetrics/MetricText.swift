@@ -30,7 +30,7 @@ package struct MetricText: ~Copyable {
   /// What was written.
   package private(set) var out = ByteWriter(capacity: 64 << 10)
   private let dialect: Dialect
-  private var family = MetricFamily.refusals
+  private var family = MetricFamily.rejections
   private var isBegun = false
 
   /// An empty text.

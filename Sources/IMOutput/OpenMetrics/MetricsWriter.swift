@@ -43,7 +43,7 @@ package struct MetricsWriter {
     write(MetricGroups.types, kinds(figures.summary), &text)
     let servers = servers(figures, sink)
     write(MetricGroups.servers, servers, &text)
-    refusals(servers, figures, sink, &text)
+    rejections(servers, figures, sink, &text)
     text.end()
     return text
   }
@@ -100,12 +100,12 @@ package struct MetricsWriter {
     return rows
   }
 
-  private func refusals(
+  private func rejections(
     _ rows: [Row<ServerSnapshot>], _ figures: MetricsFigures, _ sink: MetricsSink, _ text: inout MetricText
   ) {
-    text.begin(.refusals)
+    text.begin(.rejections)
     for row in rows {
-      let counts = row.snapshot.metrics.refusals
+      let counts = row.snapshot.metrics.rejections
       for refusal in RejectionRow.rows(counts, figures.summary.plans, sink.statuses) {
         let labels = [
           ("type", refusal.type), ("status", refusal.status.map { "\($0)" } ?? ""), ("status_name", refusal.name ?? ""),

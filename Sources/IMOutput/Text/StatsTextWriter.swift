@@ -22,7 +22,7 @@ package struct StatsTextWriter {
     roundTrips(figures, to: &out)
     heartbeats(figures, to: &out)
     causes(figures.total, to: &out)
-    refusals(figures, to: &out)
+    rejections(figures, to: &out)
     connections(figures, to: &out)
     handshakes(figures.total, to: &out)
     receipts(figures.total, to: &out)
@@ -41,7 +41,7 @@ package struct StatsTextWriter {
     if !figures.endpoints.isEmpty { endpoints(figures, isLive: true, to: &out) }
     roundTrips(figures, to: &out)
     causes(figures.total, to: &out)
-    refusals(figures, to: &out)
+    rejections(figures, to: &out)
     receipts(figures.total, to: &out)
     sequences(figures.summary, to: &out)
     problems(figures, to: &out)
@@ -53,7 +53,7 @@ package struct StatsTextWriter {
     endpoints(figures, to: &out)
     roundTrips(figures, to: &out)
     causes(figures.total, to: &out)
-    refusals(figures, to: &out)
+    rejections(figures, to: &out)
   }
 
   private func types(_ plan: ProtocolPlan, _ kinds: [KindTotals], to out: inout ByteWriter) {
@@ -120,8 +120,8 @@ package struct StatsTextWriter {
   }
 
   /// What was refused: `refused: connect 5 not_authorized 3, submit_sm 88 ESME_RTHROTTLED 2`.
-  private func refusals(_ figures: RunMetrics, to out: inout ByteWriter) {
-    let counts = figures.total.refusals
+  private func rejections(_ figures: RunMetrics, to out: inout ByteWriter) {
+    let counts = figures.total.rejections
     let rows = RejectionRow.rows(counts, figures.summary.plans, figures.statuses)
     var parts = rows.map { row in
       let status = row.status.map { " with \($0)" } ?? ""

@@ -36,14 +36,14 @@ final class BrowseReaders {
   /// Hands on a request.
   func put(_ request: BrowserRequest) {
     switch request {
-    case .sessions, .connections, .problems, .strip: lists.desk.put(request)
-    case .types: types.desk.put(request)
-    case .preview: previews.desk.put(request)
-    case .page, .problem, .news, .details, .ladder, .moment: pages.desk.put(request)
-    case .frame: frames.desk.put(request)
-    case .save: files.desk.put(request)
-    case .names: names?.desk.put(request)
-    case .rows: rows.desk.put(request)
+    case .sessions, .connections, .problems, .timeline: lists.mailbox.put(request)
+    case .types: types.mailbox.put(request)
+    case .preview: previews.mailbox.put(request)
+    case .page, .problem, .news, .details, .ladder, .moment: pages.mailbox.put(request)
+    case .frame: frames.mailbox.put(request)
+    case .save: files.mailbox.put(request)
+    case .names: names?.mailbox.put(request)
+    case .rows: rows.mailbox.put(request)
     }
   }
 

@@ -46,13 +46,13 @@ package func runBrowse(
     return .noInput
   }
   let session = try takeTerminal(options)
-  let confinement = try Sandbox(input.confinement, isLive: false, isReader: false)
+  let sandbox = try Sandbox(input.sandbox, isLive: false, isReader: false)
   let asked = decode
   let decode = try resolved(decode, input)
   // Each thread that decodes has plans of its own.
   let plans = (frames: try loaded(decode), files: try loaded(decode), capture: try loaded(decode))
   var names: NameSources?
-  do throws(CaptureError) { names = try openNames(options, confinement) } catch {
+  do throws(CaptureError) { names = try openNames(options, sandbox) } catch {
     logError(error.description)
     return ExitStatus(error)
   }
@@ -72,7 +72,7 @@ package func runBrowse(
     let cache = isStore ? nil : try CacheFile()
     defer { cache?.remove() }
     let place = try confine(
-      cache?.path ?? input.files[0], isNew: !isStore, keepsNames: names?.keepsNames ?? false, confinement)
+      cache?.path ?? input.files[0], isNew: !isStore, keepsNames: names?.keepsNames ?? false, sandbox)
     if isStore { try checkStore(place, called: input.files[0]) }
     let loop = BrowseLoop(
       browser, session, colours: ColourLevel(term: term, isWanted: isColoured), wakeEnd: wakeEnd, answers: answers,
@@ -96,7 +96,7 @@ package func runBrowse(
       var report = ReportOptions()
       report.isQuiet = true
       report.showsProgress = false
-      _ = try loading.start(Run(guest: input, plans: plans.capture, decode: decode, report: report), choices)
+      _ = try loading.start(Run(embedded: input, plans: plans.capture, decode: decode, report: report), choices)
     }
     return loop.run()
   } catch {
@@ -114,9 +114,9 @@ func takeTerminal(_ options: BrowseOptions) throws(UsageError) -> TerminalSessio
 
 /// Opens the file of names, where one is given, while all files can be, and starts the process that looks names up, where they are to
 /// be, while there is one thread; `nil` where neither is asked for.
-func openNames(_ options: BrowseOptions, _ confinement: Sandbox) throws(CaptureError) -> NameSources? {
+func openNames(_ options: BrowseOptions, _ sandbox: Sandbox) throws(CaptureError) -> NameSources? {
   var sources = NameSources()
-  if options.resolvesNames, !options.isNumeric { sources.resolver = try confinement.makeResolver() }
+  if options.resolvesNames, !options.isNumeric { sources.resolver = try sandbox.makeResolver() }
   if !options.namesPath.isEmpty {
     let descriptor = open(options.namesPath, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
@@ -188,18 +188,18 @@ func words(_ decode: DecodeOptions, _ captureFilter: String?) -> [String] {
 
 /// Gives up what browsing does not need, before a byte of the files is read. Gives the store's path from the root.
 private func confine(
-  _ path: String, isNew: Bool, keepsNames: Bool, _ confinement: Sandbox
+  _ path: String, isNew: Bool, keepsNames: Bool, _ sandbox: Sandbox
 ) throws(CaptureError) -> String {
   do throws(StoreError) {
     guard isNew else {
       return try confined(
-        path, confinement, isInteractive: true, others: savingFolders(), writesDatabase: keepsNames)
+        path, sandbox, isInteractive: true, others: savingFolders(), writesDatabase: keepsNames)
     }
   } catch {
     throw CaptureError(error.kind == .notFound ? .notFound : .ioError, path, "\(error.attempt): \(error.text)")
   }
   let file = try StoreFile(path)
-  try confinement.enter(
+  try sandbox.enter(
     folders: [file.folder] + savingFolders(), mayWrite: true, keepsDatabase: true, isInteractive: true)
   return file.place
 }

@@ -8,35 +8,35 @@ import IMWire
 
 /// A thread that writes files of messages: their rows as the store has them, or their packets, for which captures are read again.
 final class FileSaving {
-  let desk = RequestMailbox()
+  let mailbox = RequestMailbox()
   private var thread: WorkerThread?
 
   /// Starts a thread over the store at `path`. Captures are read with `plans`, as when the store was made.
   init(
     _ path: String, _ input: InputOptions, _ plans: [ProtocolPlan], _ decode: DecodeOptions, _ answers: AnswerMailbox
   ) throws(CaptureError) {
-    let desk = desk
+    let mailbox = mailbox
     thread = try WorkerThread("imdump-files", isBehind: true, for: path, "write files") {
-      while let request = desk.take() {
+      while let request = mailbox.take() {
         guard case .save(let wanted) = request else { continue }
-        answers.put(.saved(wanted, Self.save(wanted, path, input, plans, decode, desk, answers)))
+        answers.put(.saved(wanted, Self.save(wanted, path, input, plans, decode, mailbox, answers)))
       }
     }
   }
 
   /// Ends the thread, and waits until it has ended.
   func end() {
-    desk.end()
+    mailbox.end()
     thread?.join()
     thread = nil
   }
 
   private static func save(
     _ wanted: SaveRequest, _ path: String, _ input: InputOptions, _ plans: [ProtocolPlan], _ decode: DecodeOptions,
-    _ desk: RequestMailbox, _ answers: AnswerMailbox
+    _ mailbox: RequestMailbox, _ answers: AnswerMailbox
   ) -> SaveOutcome {
     do throws(StoreError) {
-      let saver = Saver(wanted, reader: try StoreReader(path), desk: desk, answers: answers)
+      let saver = Saver(wanted, reader: try StoreReader(path), mailbox: mailbox, answers: answers)
       switch wanted.form {
       case .rows: return try saver.writeRows()
       case .packets: return try saver.writePackets(input, plans, decode)
@@ -52,13 +52,13 @@ final class FileSaving {
 private struct Saver {
   let wanted: SaveRequest
   let reader: StoreReader
-  let desk: RequestMailbox
+  let mailbox: RequestMailbox
   let answers: AnswerMailbox
   private let finder: PageFinder
 
-  init(_ wanted: SaveRequest, reader: StoreReader, desk: RequestMailbox, answers: AnswerMailbox) {
-    (self.wanted, self.reader, self.desk, self.answers) = (wanted, reader, desk, answers)
-    reader.stop { desk.isStale }
+  init(_ wanted: SaveRequest, reader: StoreReader, mailbox: RequestMailbox, answers: AnswerMailbox) {
+    (self.wanted, self.reader, self.mailbox, self.answers) = (wanted, reader, mailbox, answers)
+    reader.stop { mailbox.isStale }
     finder = PageFinder(reader, zone: .local)
   }
 
@@ -74,11 +74,11 @@ private struct Saver {
         }
       }
       if !messages.isEmpty { try take(messages) }
-      return !desk.isStale
+      return !mailbox.isStale
     }
     var last: Int64 = 0
     while true {
-      guard let page = try finder.listed(after: last, wanted.choice, isStale: { desk.isStale }) else { return false }
+      guard let page = try finder.listed(after: last, wanted.choice, isStale: { mailbox.isStale }) else { return false }
       if !page.messages.isEmpty { try take(page.messages) }
       guard !page.isEnd, let next = page.messages.last?.id else { return true }
       last = next
@@ -110,7 +110,7 @@ private struct Saver {
   func writeLadder() throws(StoreError) -> SaveOutcome {
     if isThere, !wanted.replaces { return .exists }
     let ladder = try LadderFinder(reader).whole(
-      wanted.choice.page, limit: Self.ladderLimit, isStale: { desk.isStale },
+      wanted.choice.page, limit: Self.ladderLimit, isStale: { mailbox.isStale },
       progress: { count in
         answers.put(.saved(wanted, .progress("\(shown(wanted.name)): \(grouped(UInt64(count))) messages…")))
       })
@@ -179,7 +179,7 @@ private struct Saver {
     guard isWhole, !places.isEmpty else { return .failed("there are no messages to write") }
     var report = ReportOptions()
     (report.isQuiet, report.showsProgress) = (true, false)
-    let run = Run(guest: input, plans: plans, decode: decode, report: report)
+    let run = Run(embedded: input, plans: plans, decode: decode, report: report)
     answers.put(
       .saved(
         wanted, .progress("\(shown(wanted.name)): reading \(input.files.count == 1 ? "the capture" : "captures")…")))

@@ -9,7 +9,7 @@ import IMStore
 /// Where the frame stands in its capture in one piece, they are read there. Else the capture is decoded again up to the message: its
 /// connection alone, and where that does not find it, as through a tunnel, all of it.
 final class FrameReading {
-  let desk = RequestMailbox()
+  let mailbox = RequestMailbox()
   private var thread: WorkerThread?
 
   /// Starts a thread for the messages of the store at `path`. `input` is read as when the store was made; its files are replaced by
@@ -17,11 +17,11 @@ final class FrameReading {
   init(
     _ path: String, _ input: InputOptions, _ plans: [ProtocolPlan], _ decode: DecodeOptions, _ answers: AnswerMailbox
   ) throws(CaptureError) {
-    let desk = desk
+    let mailbox = mailbox
     thread = try WorkerThread("imdump-frames", for: "capture", "read frames") {
-      let search = FrameSearch(input, plans, decode) { desk.isStale }
+      let search = FrameSearch(input, plans, decode) { mailbox.isStale }
       var reader: StoreReader?
-      while let request = desk.take() {
+      while let request = mailbox.take() {
         guard case .frame(let wanted) = request else { continue }
         do throws(StoreError) {
           let open: StoreReader
@@ -43,7 +43,7 @@ final class FrameReading {
 
   /// Ends the thread, and waits until it has ended.
   func end() {
-    desk.end()
+    mailbox.end()
     thread?.join()
     thread = nil
   }

@@ -79,7 +79,7 @@ struct FrameSearch {
     var report = ReportOptions()
     report.isQuiet = true
     report.showsProgress = false
-    let run = Run(guest: input, plans: plans, decode: decode, report: report)
+    let run = Run(embedded: input, plans: plans, decode: decode, report: report)
     let driver = run.driver(run.engine(.frames, sink: finder))
     let errors = run.lead(driver, isOver: { finder.found != nil || isStale() })
     return (finder.found, errors)

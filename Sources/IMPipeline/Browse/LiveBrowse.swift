@@ -16,7 +16,7 @@ struct LiveBrowse {
   private let decode: DecodeOptions
   private let options: BrowseOptions
   private let isColoured: Bool
-  private let confinement: Sandbox
+  private let sandbox: Sandbox
   private let plans: (frames: [ProtocolPlan], files: [ProtocolPlan], capture: [ProtocolPlan])
   private let source: BrowsedSource
 
@@ -32,7 +32,7 @@ struct LiveBrowse {
     guard input.writePath != "-" else {
       throw UsageError(message: "-w - is not possible with browse: the screen is on standard output")
     }
-    confinement = try Sandbox(input.confinement, isLive: true)
+    sandbox = try Sandbox(input.sandbox, isLive: true)
     var source = BrowsedSource(interface: input, words(decode, input.captureFilter))
     self.input = input
     // The bytes of a message that is shown can be asked for: they are in the file then.
@@ -48,7 +48,7 @@ struct LiveBrowse {
   func perform() throws(UsageError) -> ExitStatus {
     let session = try takeTerminal(options)
     let names: NameSources?
-    do throws(CaptureError) { names = try openNames(options, confinement) } catch {
+    do throws(CaptureError) { names = try openNames(options, sandbox) } catch {
       logError(error.description)
       return ExitStatus(error)
     }
@@ -56,11 +56,11 @@ struct LiveBrowse {
     let loading = StoreLoading { TerminalSignals.wake() }
     loading.change { $0.isLive = true }
     do throws(CaptureError) {
-      let cache = options.storePath.isEmpty ? try CacheFile(for: confinement.user) : nil
+      let cache = options.storePath.isEmpty ? try CacheFile(for: sandbox.user) : nil
       defer { cache?.remove() }
       let path = cache?.path ?? options.storePath
       let capture = try LiveRun(
-        Run(watched: input, plans: plans.capture, decode: decode, report: quiet, confinement: confinement),
+        Run(watched: input, plans: plans.capture, decode: decode, report: quiet, sandbox: sandbox),
         choices(path), loading)
       let answers = AnswerMailbox { TerminalSignals.wake() }
       // The packets that `-w` has written are read as any file is.

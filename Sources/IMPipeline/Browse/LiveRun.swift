@@ -44,7 +44,7 @@ final class LiveRun {
       return String(cString: real)
     }
     guard access(place ?? path, R_OK) == 0 else {
-      let user = run.confinement.user?.name ?? "the user"
+      let user = run.sandbox.user?.name ?? "the user"
       throw CaptureError(
         .ioError, path, "\(user) may not enter its folder: name another one, or choose another user with -Z")
     }
@@ -94,10 +94,10 @@ private final class ScreenPrivileges: RunFeature {
   init?(_ place: RunContext) throws(UsageError) { return nil }
   init(_ written: String?) { self.written = written }
 
-  func confine(_ rights: inout Privileges) {
-    rights.isInteractive = true
-    rights.folders += savingFolders()
-    guard let written, let user = rights.user else { return }
+  func confine(_ privileges: inout Privileges) {
+    privileges.isInteractive = true
+    privileges.folders += savingFolders()
+    guard let written, let user = privileges.user else { return }
     let descriptor = open(written, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }

@@ -14,21 +14,21 @@ struct NameSources {
 
 /// A thread that finds names of ids.
 final class NameReading {
-  let desk = RequestMailbox()
+  let mailbox = RequestMailbox()
   private var thread: WorkerThread?
 
   /// Starts a thread over the store at `path`.
   init(_ sources: NameSources, _ path: String, _ answers: AnswerMailbox) throws(CaptureError) {
-    let desk = desk
+    let mailbox = mailbox
     thread = try WorkerThread("imdump-names", isBehind: true, for: path, "read names") {
-      let file = sources.file.map { NameFile(reading: $0, isStale: { desk.isStale }).names } ?? [:]
+      let file = sources.file.map { NameFile(reading: $0, isStale: { mailbox.isStale }).names } ?? [:]
       var finder = NameFinder(
         file: file, cache: sources.keepsNames ? (try? NameCache(path)) ?? nil : nil, resolver: sources.resolver,
         now: { Int64(time(nil)) })
-      while let request = desk.take() {
+      while let request = mailbox.take() {
         guard case .names(let wanted) = request else { continue }
         let names = finder.names(
-          of: wanted.ids, isOver: { desk.isStale }, known: { answers.put(.names(wanted, $0, isLast: false)) })
+          of: wanted.ids, isOver: { mailbox.isStale }, known: { answers.put(.names(wanted, $0, isLast: false)) })
         answers.put(.names(wanted, names, isLast: true))
       }
       finder.keep()
@@ -37,7 +37,7 @@ final class NameReading {
 
   /// Ends the thread, and waits until it has ended.
   func end() {
-    desk.end()
+    mailbox.end()
     thread?.join()
     thread = nil
   }

@@ -63,7 +63,7 @@ extension BrowserRequest {
     case .names: 8
     case .rows: 9
     case .ladder: 10
-    case .strip: 11
+    case .timeline: 11
     case .moment: 12
     case .connections: 13
     case .types: 14

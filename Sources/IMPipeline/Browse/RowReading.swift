@@ -3,23 +3,23 @@ import IMCapture
 
 /// A thread that lays out rows before they are seen, so that whoever paints copies cells. It reads nothing.
 final class RowReading {
-  let desk = RequestMailbox()
+  let mailbox = RequestMailbox()
   private var thread: WorkerThread?
 
   /// Starts a thread, which runs behind others.
   init(_ answers: AnswerMailbox) throws(CaptureError) {
-    let desk = desk
+    let mailbox = mailbox
     thread = try WorkerThread("imdump-rows", isBehind: true, for: "terminal", "lay out rows") {
-      while let request = desk.take() {
+      while let request = mailbox.take() {
         guard case .rows(let rows) = request else { continue }
-        rows.layOut(isStale: { desk.isStale }) { answers.put(.rows($0)) }
+        rows.layOut(isStale: { mailbox.isStale }) { answers.put(.rows($0)) }
       }
     }
   }
 
   /// Ends the thread, and waits until it has ended.
   func end() {
-    desk.end()
+    mailbox.end()
     thread?.join()
     thread = nil
   }

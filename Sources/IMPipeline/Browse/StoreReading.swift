@@ -5,7 +5,7 @@ import IMWire
 
 /// A thread that reads a store for the browser, with a reader of its own.
 final class StoreReading {
-  let desk = RequestMailbox()
+  let mailbox = RequestMailbox()
   private var thread: WorkerThread?
 
   /// What a thread reads.
@@ -22,14 +22,14 @@ final class StoreReading {
 
   /// Starts a thread over the store at `path` for `workload`.
   init(_ path: String, _ workload: Workload, zone: LocalZone, _ answers: AnswerMailbox) throws(CaptureError) {
-    let desk = desk
+    let mailbox = mailbox
     thread = try WorkerThread("imdump-\(workload.rawValue)", for: path, "read the store") {
       do throws(StoreError) {
         let reader = try StoreReader(path)
-        reader.stop { desk.isStale }
+        reader.stop { mailbox.isStale }
         var captures: [String] = []
-        var answering = Answering(reader: reader, finder: PageFinder(reader, zone: zone), desk: desk)
-        while let request = desk.take() {
+        var answering = Answering(reader: reader, finder: PageFinder(reader, zone: zone), mailbox: mailbox)
+        while let request = mailbox.take() {
           do throws(StoreError) {
             // A live run begins one file after another.
             if workload == .lists, case let now = try reader.captures(), now != captures {
@@ -43,14 +43,14 @@ final class StoreReading {
           }
         }
       } catch {
-        while let request = desk.take() { answers.put(.failure(request, error.description)) }
+        while let request = mailbox.take() { answers.put(.failure(request, error.description)) }
       }
     }
   }
 
   /// Ends the thread, and waits until it has ended.
   func end() {
-    desk.end()
+    mailbox.end()
     thread?.join()
     thread = nil
   }
@@ -60,7 +60,7 @@ final class StoreReading {
 private struct Answering {
   let reader: StoreReader
   let finder: PageFinder
-  let desk: RequestMailbox
+  let mailbox: RequestMailbox
   /// The sessions as they were at a commit: an order is made of them without reading them again.
   var sessions: (commit: Int, rows: [StoredSession], totals: SessionTotals)?
 
@@ -76,22 +76,24 @@ private struct Answering {
         totals.keepsPayload = try reader.keepsPayload()
         sessions = (wanted.commit, rows, totals)
       }
-      guard let sessions, let rows = wanted.order.arrange(sessions.rows, isStale: { desk.isStale }) else { return nil }
+      guard let sessions, let rows = wanted.order.arrange(sessions.rows, isStale: { mailbox.isStale }) else {
+        return nil
+      }
       return .sessions(wanted, rows, sessions.totals)
     case .problems(let times): return .problems(try reader.problemCounts(times))
     case .connections(let wanted):
       return .connections(
         wanted, try reader.connections(wanted.times, words: wanted.words, limit: ConnectionsRequest.limit))
     case .types(let wanted): return .types(wanted, try reader.types(wanted.times))
-    case .preview(let wanted): return try finder.page(wanted) { desk.isStale }.map { .preview($0) }
-    case .page(let wanted): return try finder.page(wanted) { desk.isStale }.map { .page($0) }
+    case .preview(let wanted): return try finder.page(wanted) { mailbox.isStale }.map { .preview($0) }
+    case .page(let wanted): return try finder.page(wanted) { mailbox.isStale }.map { .page($0) }
     case .problem(let wanted):
-      return try finder.problem(wanted) { desk.isStale }.map { .problem(wanted, $0.id) }
-    case .news(let wanted): return try finder.news(wanted) { desk.isStale }.map { .news($0) }
+      return try finder.problem(wanted) { mailbox.isStale }.map { .problem(wanted, $0.id) }
+    case .news(let wanted): return try finder.news(wanted) { mailbox.isStale }.map { .news($0) }
     case .details(let id): return .details(id, try reader.details(ofMessage: id))
-    case .ladder(let wanted): return try LadderFinder(reader).part(wanted) { desk.isStale }.map { .ladder($0) }
-    case .strip(let wanted): return .strip(wanted, try reader.periods(wanted.times, limit: Timeline.limit))
-    case .moment(let wanted): return try finder.moment(wanted) { desk.isStale }.map { .moment(wanted, $0.id) }
+    case .ladder(let wanted): return try LadderFinder(reader).part(wanted) { mailbox.isStale }.map { .ladder($0) }
+    case .timeline(let wanted): return .timeline(wanted, try reader.periods(wanted.times, limit: Timeline.limit))
+    case .moment(let wanted): return try finder.moment(wanted) { mailbox.isStale }.map { .moment(wanted, $0.id) }
     case .frame, .rows, .save, .names: return nil
     }
   }

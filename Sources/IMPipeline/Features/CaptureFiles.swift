@@ -64,13 +64,13 @@ final class CaptureFiles: RunFeature {
     try output.open(interface.linkType, at: .wallClock)
   }
 
-  func confine(_ rights: inout Privileges) {
+  func confine(_ privileges: inout Privileges) {
     guard let output else { return }
-    if let user = rights.user { output.give(to: user) }
-    if output.canReopen { rights.hearsHangup = true }
+    if let user = privileges.user { output.give(to: user) }
+    if output.canReopen { privileges.hearsHangup = true }
     if let opener { output.use(opener) }
-    if let used = output.opener { rights.openers.append(used) } else { opener?.end() }
-    if let own = output.ownFolder { rights.folders.append(own) }
+    if let used = output.opener { privileges.openers.append(used) } else { opener?.end() }
+    if let own = output.ownFolder { privileges.folders.append(own) }
   }
 
   func confined() throws(CaptureError) { try output?.checkRights() }

@@ -34,7 +34,7 @@ protocol RunFeature: AnyObject {
   /// A source is open, and nothing is read from it yet.
   func opened(_ source: any PacketSource) throws(CaptureError)
   /// Privileges are about to be given up: takes what it must keep.
-  func confine(_ rights: inout Privileges)
+  func confine(_ privileges: inout Privileges)
   /// Privileges are given up.
   func confined() throws(CaptureError)
 
@@ -69,7 +69,7 @@ extension RunFeature {
   func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? { other }
   func start() throws(CaptureError) {}
   func opened(_ source: any PacketSource) throws(CaptureError) {}
-  func confine(_ rights: inout Privileges) {}
+  func confine(_ privileges: inout Privileges) {}
   func confined() throws(CaptureError) {}
   func beforePackets(_ run: Run, _ companions: [any RunFeature]) {}
   func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int { records.count }
@@ -152,7 +152,7 @@ struct RunContext {
   /// Standard output.
   let output: Output
   /// Where alerts are told.
-  let desk: AlertDispatcher
+  let dispatcher: AlertDispatcher
   /// The process that it has asked for.
   var opener: FileBroker?
   /// Where packets stand in the files of `-w`; `nil` where nobody asks.

@@ -17,13 +17,13 @@ enum RunFeatures {
 }
 
 extension Run {
-  /// Makes the companions that `choices` ask for. Alerts are told at `desk`.
+  /// Makes the companions that `choices` ask for. Alerts are told at `dispatcher`.
   func companions(
-    _ choices: RunChoices, _ output: Output, desk: AlertDispatcher = AlertDispatcher()
+    _ choices: RunChoices, _ output: Output, dispatcher: AlertDispatcher = AlertDispatcher()
   ) throws(UsageError) -> [any RunFeature] {
     let kinds = RunFeatures.kinds
     // Made first, while there is nothing that they could share.
-    let openers = kinds.map { kind in kind.openerOption(self, choices).flatMap { confinement.makeOpener($0) } }
+    let openers = kinds.map { kind in kind.openerOption(self, choices).flatMap { sandbox.makeOpener($0) } }
     let server = try server(choices)
     let written = isLive && choices.store != nil && input.writePath.map { $0 != "-" } ?? false ? WrittenPackets() : nil
     // One name for the documents and the alerts of a run.
@@ -33,7 +33,8 @@ extension Run {
     var made: [any RunFeature] = []
     for (kind, opener) in zip(kinds, openers) {
       let place = RunContext(
-        run: self, choices: choices, identity: identity, output: output, desk: desk, opener: opener, written: written,
+        run: self, choices: choices, identity: identity, output: output, dispatcher: dispatcher, opener: opener,
+        written: written,
         server: server)
       if let companion = try kind.init(place) { made.append(companion) }
     }

@@ -41,10 +41,10 @@ final class Metrics: RunFeature {
 
   func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? { other.map { PairSink(sink, $0) } ?? sink }
 
-  func confine(_ rights: inout Privileges) {
+  func confine(_ privileges: inout Privileges) {
     guard let file else { return }
-    rights.folders.append(file.folder)
-    rights.places.append(Privileges.Place(folder: file.folder, pattern: file.pattern))
+    privileges.folders.append(file.folder)
+    privileges.places.append(Privileges.Place(folder: file.folder, pattern: file.pattern))
   }
 
   func confined() throws(CaptureError) { try file?.checkRights() }

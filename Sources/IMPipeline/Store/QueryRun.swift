@@ -114,16 +114,16 @@ private func tell(_ error: StoreError) throws(UsageError) -> ExitStatus {
 ///
 /// One that is being written has a log beside it, whose index readers keep as well: for that its folder stays open.
 ///
-/// `confinement` is whose rights they are; `isInteractive` says that a terminal is used; files may be made in `others`.
+/// `sandbox` is whose rights they are; `isInteractive` says that a terminal is used; files may be made in `others`.
 func confined(
-  _ path: String, _ confinement: Sandbox = .ofReader, isInteractive: Bool = false, others: [Int32] = [],
+  _ path: String, _ sandbox: Sandbox = .ofReader, isInteractive: Bool = false, others: [Int32] = [],
   writesDatabase: Bool = false
 ) throws(StoreError) -> String {
   do throws(CaptureError) {
     let file = try StoreFile(reading: path)
     let needsFolder = writesDatabase || access(file.place + "-wal", F_OK) == 0
     let folders = needsFolder ? [file.folder] + others : others
-    try confinement.enter(
+    try sandbox.enter(
       folders: folders, mayWrite: !folders.isEmpty, keepsDatabase: true, isInteractive: isInteractive,
       stores: [file.place])
     return file.place

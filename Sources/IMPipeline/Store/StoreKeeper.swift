@@ -140,20 +140,20 @@ final class StoreKeeper: RunFeature {
     guard spills, let link = source.interfaces.first?.linkType else { return }
     spill = SpillCapture(
       file.place, folder: file.folder, maximumBytes: choices.maximumBytes.map { $0 / 2 } ?? StoreChoices.defaultSpill,
-      linkType: link, user: run.confinement.user)
+      linkType: link, user: run.sandbox.user)
     feed.willOffer = { [unowned self] in spill?.flush() }
   }
 
   /// Whether packets are kept beside the store.
   private var spills: Bool { isLive && choices.keepsPackets && run.input.writePath == nil }
 
-  func confine(_ rights: inout Privileges) {
+  func confine(_ privileges: inout Privileges) {
     guard let file else { return }
-    if let user = rights.user { file.give(to: user) }
-    rights.folders.append(file.folder)
-    rights.stores.append(file.place)
-    if let target = choices.addsTo { rights.stores.append(target) }
-    rights.keepsDatabase = true
+    if let user = privileges.user { file.give(to: user) }
+    privileges.folders.append(file.folder)
+    privileges.stores.append(file.place)
+    if let target = choices.addsTo { privileges.stores.append(target) }
+    privileges.keepsDatabase = true
   }
 
   /// A thread has the rights of the one that starts it.

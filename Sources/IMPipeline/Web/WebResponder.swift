@@ -10,7 +10,7 @@ struct WebResponder: ~Copyable {
 
   private let listener: Int32
   private let mailbox: WebMailbox
-  private var desk: WebDispatcher
+  private var dispatcher: WebDispatcher
   private var polled: [pollfd] = []
   /// Until when nobody is taken.
   private var pauseEnd = -Double.infinity
@@ -18,7 +18,7 @@ struct WebResponder: ~Copyable {
   /// A thread that takes connections from `listener`.
   init(_ listener: Int32, _ mailbox: WebMailbox, _ offers: WebOffers = WebOffers()) {
     self.listener = listener
-    desk = WebDispatcher(offers)
+    dispatcher = WebDispatcher(offers)
     self.mailbox = mailbox
   }
 
@@ -26,20 +26,20 @@ struct WebResponder: ~Copyable {
   mutating func run() {
     var buffer = [UInt8](repeating: 0, count: 16 << 10)
     while !mailbox.isOver { turn(&buffer) }
-    for client in desk.clients { close(client.descriptor) }
+    for client in dispatcher.clients { close(client.descriptor) }
   }
 
   private mutating func turn(_ buffer: inout [UInt8]) {
     wait()
     let now = LiveWatch.clock()
     if polled[0].revents != 0 { takeTexts(now) }
-    for index in desk.clients.indices { attend(index, polled[2 + index].revents, &buffer, now) }
-    desk.expire(at: now)
+    for index in dispatcher.clients.indices { attend(index, polled[2 + index].revents, &buffer, now) }
+    dispatcher.expire(at: now)
     // One at a time: who has asked by now is not the one that goes for the next.
     if polled[1].revents != 0 { accept(now) }
-    mailbox.want(desk.takeWanted())
-    for index in desk.clients.indices { send(index, now) }
-    for descriptor in desk.takeOver() {
+    mailbox.want(dispatcher.takeWanted())
+    for index in dispatcher.clients.indices { send(index, now) }
+    for descriptor in dispatcher.takeOver() {
       close(descriptor)
       pauseEnd = now
     }
@@ -53,11 +53,11 @@ struct WebResponder: ~Copyable {
     polled.append(pollfd(fd: mailbox.readable, events: Int16(POLLIN), revents: 0))
     // A negative descriptor is passed over.
     polled.append(pollfd(fd: isPausing ? -1 : listener, events: Int16(POLLIN), revents: 0))
-    for client in desk.clients {
+    for client in dispatcher.clients {
       let events = (client.connection.wantsInput ? POLLIN : 0) | (client.connection.unsent.isEmpty ? 0 : POLLOUT)
       polled.append(pollfd(fd: client.descriptor, events: Int16(events), revents: 0))
     }
-    let seconds = min(desk.nextEnd, isPausing ? pauseEnd : .infinity) - now
+    let seconds = min(dispatcher.nextEnd, isPausing ? pauseEnd : .infinity) - now
     let milliseconds = seconds.isFinite ? Int32(max(0, min(seconds, 60) * 1_000).rounded(.up)) : -1
     guard poll(&polled, nfds_t(polled.count), milliseconds) < 0 else { return }
     // Out of memory, or of something else: to try again at once would not help.
@@ -68,14 +68,14 @@ struct WebResponder: ~Copyable {
   private mutating func takeTexts(_ now: Double) {
     mailbox.quieten()
     for resource in WebResource.allCases {
-      if let response = mailbox.take(resource) { desk.publish(response, resource, at: now) }
+      if let response = mailbox.take(resource) { dispatcher.publish(response, resource, at: now) }
     }
   }
 
   /// Takes one connection.
   private mutating func accept(_ now: Double) {
     let descriptor = imdump_accept(listener)
-    if descriptor >= 0 { return desk.take(descriptor, at: now) }
+    if descriptor >= 0 { return dispatcher.take(descriptor, at: now) }
     // The client may be gone already. Anything else will be the same in a moment.
     if ![EAGAIN, EINTR, ECONNABORTED].contains(-descriptor) { pauseEnd = now + Self.pause }
   }
@@ -84,37 +84,37 @@ struct WebResponder: ~Copyable {
   private mutating func attend(_ index: Int, _ events: Int16, _ buffer: inout [UInt8], _ now: Double) {
     guard events != 0 else { return }
     let happened = Int32(events)
-    if happened & POLLOUT != 0 { desk.clients[index].isBlocked = false }
-    guard desk.clients[index].connection.wantsInput else {
-      if happened & (POLLERR | POLLHUP | POLLNVAL) != 0 { desk.clients[index].connection.failed() }
+    if happened & POLLOUT != 0 { dispatcher.clients[index].isBlocked = false }
+    guard dispatcher.clients[index].connection.wantsInput else {
+      if happened & (POLLERR | POLLHUP | POLLNVAL) != 0 { dispatcher.clients[index].connection.failed() }
       return
     }
     guard happened & ~POLLOUT != 0 else { return }
-    let count = read(desk.clients[index].descriptor, &buffer, buffer.count)
+    let count = read(dispatcher.clients[index].descriptor, &buffer, buffer.count)
     if count > 0 {
-      desk.received(buffer.span.extracting(first: count), from: index, at: now)
+      dispatcher.received(buffer.span.extracting(first: count), from: index, at: now)
     } else if count == 0 {
-      desk.clients[index].connection.inputEnded()
+      dispatcher.clients[index].connection.inputEnded()
     } else if errno != EAGAIN, errno != EINTR {
-      desk.clients[index].connection.failed()
+      dispatcher.clients[index].connection.failed()
     }
   }
 
   /// Sends what a connection has to say, as much as its socket takes.
   private mutating func send(_ index: Int, _ now: Double) {
-    let client = desk.clients[index]
+    let client = dispatcher.clients[index]
     let unsent = client.connection.unsent
     guard !unsent.isEmpty, !client.isBlocked else { return }
     let count = unsent.withUnsafeBytes { write(client.descriptor, $0.baseAddress, $0.count) }
     if count < 0 {
       if errno == EAGAIN || errno == EINTR {
-        desk.clients[index].isBlocked = true
+        dispatcher.clients[index].isBlocked = true
       } else {
-        desk.clients[index].connection.failed()
+        dispatcher.clients[index].connection.failed()
       }
       return
     }
-    if desk.clients[index].connection.sent(count, at: now) { shutdown(client.descriptor, Int32(SHUT_WR)) }
-    desk.clients[index].isBlocked = count < unsent.count
+    if dispatcher.clients[index].connection.sent(count, at: now) { shutdown(client.descriptor, Int32(SHUT_WR)) }
+    dispatcher.clients[index].isBlocked = count < unsent.count
   }
 }

@@ -97,7 +97,7 @@ final class WebListener: RunFeature {
     isQuiet = place.run.report.isQuiet
   }
 
-  func confine(_ rights: inout Privileges) { rights.listener = server.descriptor }
+  func confine(_ privileges: inout Privileges) { privileges.listener = server.descriptor }
 
   /// Begins to serve.
   func confined() throws(CaptureError) {

@@ -113,7 +113,7 @@ struct VerdictFindings {
     let rejected = UInt64(both.rejected)
     guard rejected > 0 else { return }
     let rows = RejectionRow.rows(
-      model.figures.total.refusals, model.summary.plans, model.statuses, role: .message)
+      model.figures.total.rejections, model.summary.plans, model.statuses, role: .message)
     let statuses = rows.isEmpty ? [] : [Self.list(rows, all: rejected)]
     add(
       .rejected, exceeds(.rejections, rejected, of: both.known),
@@ -142,7 +142,7 @@ struct VerdictFindings {
       // Refused logins are among the rows, and not to be told from the others.
       let rows =
         logins.refused > 0
-        ? [] : RejectionRow.rows(model.figures.total.refusals, model.summary.plans, model.statuses, role: .control)
+        ? [] : RejectionRow.rows(model.figures.total.rejections, model.summary.plans, model.statuses, role: .control)
       sentences.append(
         "\(count(rejected, "control frame")) rejected" + (rows.isEmpty ? "" : ": \(Self.list(rows, all: rejected))"))
     }
