@@ -22,7 +22,7 @@ enum Predicate: Sendable {
   /// The predicate as a test of a field of `kind` asks it. A closed word is compared by its index, so a question about
   /// its text is answered here, once, for each word.
   func fitted(to kind: FilterKind) -> Predicate {
-    guard case .word(let words) = kind else { return self }
+    guard case .word(let words, _) = kind else { return self }
     var accepted: [(lower: Int128, upper: Int128)] = []
     for (index, word) in words.enumerated() where accepts(text: Array(word.utf8).span.bytes) {
       accepted.append((Int128(index), Int128(index)))

@@ -14,6 +14,7 @@ package struct PeriodWriter {
   private let isJSON: Bool
   private let isLive: Bool
   private let hasChecksums: Bool
+  private let width: Int?
   private let bounds: Bounds
   private var times: TimeText
   private var lines = 0
@@ -23,8 +24,12 @@ package struct PeriodWriter {
   /// The table of a run that is over.
   private var table: TextTable
 
-  /// A writer. `isLive`: connections may end later, so nothing is told of them. `hasChecksums`: whether a profile has some.
-  package init(isJSON: Bool, isLive: Bool, hasChecksums: Bool, zone: LocalZone, bounds: @escaping Bounds) {
+  /// A writer. `isLive`: connections may end later, so nothing is told of them. `hasChecksums`: whether a profile has some. `width` is that
+  /// of the terminal, if lines go to one.
+  package init(
+    isJSON: Bool, isLive: Bool, hasChecksums: Bool, zone: LocalZone, width: Int? = nil, bounds: @escaping Bounds
+  ) {
+    self.width = width
     self.isJSON = isJSON
     self.isLive = isLive
     self.hasChecksums = hasChecksums
@@ -55,23 +60,31 @@ package struct PeriodWriter {
     line(["later"] + cells(row), to: &out)
   }
 
-  /// Appends the table, `width` columns wide, of a run that is over.
-  package func finish(width: Int?, to out: inout ByteWriter) {
+  /// Appends the table of a run that is over.
+  package func finish(to out: inout ByteWriter) {
     if !isJSON, !isLive { table.write(to: &out, width: width) }
   }
 
   // MARK: Text
 
+  /// Appends a line of a live run. On a terminal that is narrower, its columns go on in further lines, beneath the first column.
   private mutating func line(_ cells: [String], to out: inout ByteWriter) {
     guard isLive else { return table.add(cells) }
-    var text = cells[0]
-    if cells.count > 1 { text += String(repeating: " ", count: max(0, 19 - text.count)) }
+    var text = cells[0], end = Self.timeWidth
+    if cells.count > 1 { text += String(repeating: " ", count: max(0, Self.timeWidth - text.count)) }
     for (cell, width) in zip(cells.dropFirst(), columns.widths) {
+      if let limit = self.width, end + 1 + width > limit, end > Self.timeWidth {
+        out.text(text + "\n")
+        (text, end) = (String(repeating: " ", count: Self.timeWidth), Self.timeWidth)
+      }
       text += " " + String(repeating: " ", count: max(0, width - cell.count)) + cell
+      end += 1 + width
     }
-    out.text(text)
-    out.literal("\n")
+    out.text(text + "\n")
   }
+
+  /// Cells of a period's time.
+  private static let timeWidth = 19
 
   private func cells(_ row: PeriodSeries.Row) -> [String] {
     columns.cells(PeriodSnapshot(row, hasChecksums: hasChecksums))

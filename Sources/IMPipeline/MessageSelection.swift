@@ -9,7 +9,7 @@ package struct MessageChoice: Sendable {
   package var lost = false
   /// Messages that were answered with a refusal.
   package var rejected = false
-  /// Those with more than one copy.
+  /// Messages that were sent again before their answer came.
   package var retried = false
   /// Those with a damaged copy.
   package var damaged = false
@@ -120,7 +120,7 @@ struct MessageSelection {
       let isLost = isMessage && (exchange.fate == .unanswered || exchange.fate == .damaged)
       let isWanted =
         (choice.lost && isLost) || (choice.rejected && isMessage && exchange.fate == .rejected)
-        || (choice.retried && exchange.copies > 1)
+        || (choice.retried && isMessage && exchange.repeats > 0)
         || (choice.damaged && record.checksums.contains(.bad))
       guard isWanted else { return false }
     }

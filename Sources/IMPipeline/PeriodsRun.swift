@@ -78,7 +78,8 @@ func printPeriods(_ run: Run, _ output: Output, per length: PeriodLength, isJSON
     run.engine(
       PeriodSink.needs(isLive: run.isLive), cost: (0, 0, 0), sink: sink))
   var writer = PeriodWriter(
-    isJSON: isJSON, isLive: run.isLive, hasChecksums: run.plans.contains { $0.checksumName != nil }, zone: .local
+    isJSON: isJSON, isLive: run.isLive, hasChecksums: run.plans.contains { $0.checksumName != nil }, zone: .local,
+    width: output.terminalWidth
   ) { number in
     // Daylight saving time moves where a period begins: its number is of the local clock.
     let guess = number * periods.seconds
@@ -104,7 +105,7 @@ func printPeriods(_ run: Run, _ output: Output, per length: PeriodLength, isJSON
       "more than \(grouped(UInt64(PeriodSeries.maximumCount))) periods: the rest are counted together; give a longer --per"
     )
   }
-  writer.finish(width: output.terminalWidth, to: &out)
+  writer.finish(to: &out)
   output.drain(&out)
   return run.conclude(driver, errors, output)
 }

@@ -33,7 +33,7 @@ struct Export: Subcommand {
       .flag("--lost", \.options.choice.lost, "Messages without an answer, or without an undamaged copy."),
       .flag("--rejected", \.options.choice.rejected, "Messages that were answered with a refusal."),
       .flag("--failed", \.options.choice.failed, "Messages that were lost or rejected."),
-      .flag("--retried", \.options.choice.retried, "Messages with more than one copy."),
+      .flag("--retried", \.options.choice.retried, "Messages that were sent again before their answer."),
       .flag("--damaged", \.options.choice.damaged, "Messages with a damaged copy."),
       .list("--session <name>", \.options.sessions, "Messages of this session. Repeatable."),
       .list(

@@ -89,7 +89,7 @@ struct Messages: Subcommand {
       .flag("--lost", \.choice.lost, "Only messages without an answer, or without an undamaged copy."),
       .flag("--rejected", \.choice.rejected, "Only messages that were answered with a refusal."),
       .flag("--failed", \.choice.failed, "Only messages that were lost or rejected."),
-      .flag("--retried", \.choice.retried, "Only messages with more than one copy."),
+      .flag("--retried", \.choice.retried, "Only messages that were sent again before their answer."),
       .flag("--damaged", \.choice.damaged, "Only messages with a damaged copy."),
       .group(\.choice.scope),
       .value(
@@ -100,7 +100,7 @@ struct Messages: Subcommand {
         "-Y <filter>", \.filter, "Print only messages that match this filter; see imdump-filter(7).",
         completing: .words(messageFieldNames)),
       .tally("-v", \.style.verbosity, "Show more: named fields and TLVs; -vv also packet numbers and stream offsets."),
-      .flag("-A", \.style.showsText, "Show the text of messages, or their bodies; with -v, the values of TLVs."),
+      .flag("-A, --text", \.style.showsText, "Show the text of messages, or their bodies; with -v, the values of TLVs."),
       .flag("-x, -X", \.style.showsHex, "Show first copies in hex and ASCII, headers included."),
       .group(\.form), .group(\.source), .group(\.decode), .group(\.speech), .group(\.style),
       .list("<file> ...", \.source.source.operands, captureFilesOrFilter),

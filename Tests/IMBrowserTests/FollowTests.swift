@@ -152,7 +152,7 @@ import Testing
       try press(Key("G"))
     }
     try come(5)
-    #expect(heading().contains("follows"))
+    #expect(heading().contains("following"))
     #expect(browser.messages.selected?.message.id == bench.source.messages.last(where: isListed)?.id)
     for _ in 0..<40 { browser.handle(.key(Key(.up)), at: now) }
     try come(1)
@@ -164,7 +164,7 @@ import Testing
     #expect(heading().contains("▼ \(grouped(UInt64(wanted))) new"), "\(heading())")
     #expect(browser.messages.selected?.message.id == id)
     try press(Key(.end))
-    #expect(heading().contains("follows"))
+    #expect(heading().contains("following"))
     #expect(browser.messages.selected?.message.id == bench.source.messages.last(where: isListed)?.id)
     try press(Key("f"))
     #expect(!browser.messages.follows)

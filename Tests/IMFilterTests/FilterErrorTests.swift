@@ -100,7 +100,7 @@ import Testing
       ("retry == yes", 10, .value, "expected true or false, found \"yes\""),
       (
         "fate == ackd", 9, .value,
-        "expected acked, acked_after_retry, rejected, unanswered, damaged, pending, unacknowledged or unknown, found \"ackd\"; did you mean \"acked\"?"
+        "expected acked, acked_after_retry, rejected, unanswered, damaged, pending, unacknowledged, unknown, lost or failed, found \"ackd\"; did you mean \"acked\"?"
       ),
       ("dir in {c2s, up}", 14, .value, "expected c2s or s2c, found \"up\""),
       ("tlv[1] == 10", 11, .value, "expected text in quotes or bytes such as 0a:0b:0c, found \"10\""),

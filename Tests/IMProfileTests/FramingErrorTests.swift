@@ -114,7 +114,7 @@ import Testing
 
   @Test(
     arguments: [
-      (3, "framing: { kind: line, delimiter: 0A }", "3:35: lines end with a line feed: 'delimiter' says nothing"),
+      (3, "framing: { kind: line, delimiter: 0A }", "3:35: lines end with a line feed: 'delimiter' has no effect"),
       (4, "fields: { sequence: { word: 2 } }", "4:9: 'type' is missing"),
       (4, "fields: { type: { word: 17 } }", "4:25: 17 is not between 1 and 16"),
       (4, "fields: { type: { offset: 0 } }", "4:19: 'offset' is not known here; expected one of: word"),

@@ -108,14 +108,14 @@ import Testing
       #expect([0, 2].contains(status))
       #expect([UInt8](try Data(contentsOf: URL(filePath: state + ".bad"))) == bytes)
     }
-    for (path, says) in [("/nonexistent/x", "no such file"), (scratch.path(""), "expected the name of a file")] {
+    for (path, says) in [("/nonexistent/x", "no such file"), (scratch.path(""), "is a folder; expected a regular file")] {
       let result = try Command.run(["check", parts[0], "--rules", rules, "--state", path])
       #expect(result.status == 64 && result.errors.contains(says), "\(result.errors)")
     }
     #expect(try Command.run(["check", parts[0], "--state", state]).status == 64)
     // Nobody, root neither, makes a file there.
     let closed = try Command.run(["check", parts[0], "--rules", rules, "--state", "/sys/state"])
-    #expect(closed.status == 74 && closed.errors.contains("/sys/state: cannot write the alert state"))
+    #expect(closed.status == 74 && closed.errors.contains("/sys/state: cannot lock the alert state"))
   }
 
   /// While one run has a file, another one ends before it reads a packet; after it, even if it was killed, the next goes on.

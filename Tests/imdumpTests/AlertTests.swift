@@ -243,7 +243,7 @@ import Testing
       #expect(Set(left.keys) == Set(expected.map(\.0) + others) && deleted > 0)
       for (name, old) in zip(third, named) where left[name] != nil { #expect(left[name] == first[old]) }
       #expect(full.errors.contains("deleting the oldest captures: together they have reached --evidence-max"))
-      #expect(full.errors.contains("\(deleted) captures of evidence deleted"), "\(full.errors)")
+      #expect(full.errors.contains("\(deleted) evidence captures deleted, oldest first"), "\(full.errors)")
       // One that is larger than the limit stays alone.
       _ = try Command.run(words + ["--evidence-max", "1k"])
       let alone = Set(try files().keys).subtracting(others)

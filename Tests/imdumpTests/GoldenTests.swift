@@ -237,7 +237,7 @@ import Testing
     // What goes wrong, with its exit status.
     Case("error-filter-field", weak, "-Y", "rtt > 5", "-r", "@"),
     Case("error-filter-value", weak, "messages", "-Y", "type == data and len >", "@"),
-    Case("error-filter-word", weak, "messages", "-Y", "fate == lost", "@"),
+    Case("error-filter-word", weak, "messages", "-Y", "fate == gone", "@"),
     Case("error-capture-filter", weak, "-r", "@", "tcp", "prt", "80"),
     Case("error-profile", weak, "--profile", "nope", "-r", "@"),
     Case("error-profile-file", weak, "--profile", "nope.yaml", "-r", "@"),

@@ -210,7 +210,7 @@ import Testing
     let key = try folder.file("key", [UInt8](repeating: 7, count: 32), mode: mode)
     let result = try Command.run(["stats", "-q", Self.clean, "--hash-key-file", key])
     #expect(result.status == 0)
-    #expect(result.errors == (words.map { "imdump: --hash-key-file \(key): \($0); chmod 600 keeps the key\n" } ?? ""))
+    #expect(result.errors == (words.map { "imdump: --hash-key-file \(key): \($0); use chmod 600\n" } ?? ""))
   }
 
   // MARK: Names in messages

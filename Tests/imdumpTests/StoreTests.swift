@@ -7,7 +7,7 @@ import Testing
 @Suite struct StoreTests {
   /// What the view `messages`, and what is beside it, tells of a message, in the words of `messages --json`.
   private static let columns = """
-    SELECT v.conn, v.client, v.server, v.via, v.carrier, v.dir, v.type, v.seq, v.session, v.len, v.fate, v.cause, v.status,
+    SELECT v.conn, v.client, v.server, v.via, v.carrier, v.dir, v.type, v.role, v.seq, v.session, v.len, v.fate, v.cause, v.status,
       v.status_name, v.retries, v.dup_after_ack, v.rtt_us, v.rtt_karn_us, v.delivered_us, v.read_us, v.late, v.comp, v.time_us, v.time, v.crc,
       m.copies, m.checksums, m.answers,
       (SELECT json_group_array(name) FROM (SELECT name FROM flag WHERE flag.bit & v.flags ORDER BY bit)) AS flags

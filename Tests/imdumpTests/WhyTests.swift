@@ -86,6 +86,26 @@ import Testing
     #expect(try lines("-Y", "heartbeat && fate in {unanswered, damaged}") == found("heartbeats"))
   }
 
+  /// Names for several fates, in messages and in frames.
+  @Test func namesOfFates() throws {
+    let path = Samples.path("tjp-weak-network.pcap")
+    for (name, fates) in [("lost", "unanswered, damaged"), ("failed", "unanswered, damaged, rejected")] {
+      for words in [["messages", "-q", path], ["-q", "--print", "-r", path]] {
+        let listed = try Command.run(words + ["-Y", "fate in {\(fates)}"]).output
+        for filter in ["fate == \(name)", "fate in {\(name)}", "not fate != \(name) and fate"] {
+          #expect(try Command.run(words + ["-Y", filter]).output == listed && !listed.isEmpty, "\(filter)")
+        }
+      }
+    }
+    // As many messages have retries as the option lists, and their retries are those of `stats`.
+    for sample in ["tjp-weak-network.pcap", "tjp-damage.pcap", "tjp-racing.pcap"] {
+      let listed = try Store.objects(["messages", "-q", "--json", "--retried", Samples.path(sample)])
+      let rows = try Store.objects(["stats", "-q", "--json", "--by", "direction", Samples.path(sample)])
+      let sum = { (rows: [[String: Any]]) in rows.reduce(0) { $0 + ($1["retries"] as? Int ?? 0) } }
+      #expect(sum(listed) == sum(rows) && listed.allSatisfy { $0["retries"] as? Int ?? 0 > 0 })
+    }
+  }
+
   // MARK: Levels
 
   private static func talk() -> (ConversationBuilder, (Int64) -> Timestamp) {

@@ -32,9 +32,9 @@ extension Parser {
       if let (lower, upper) = Literal.addresses(text) { return .addresses(lower: lower, upper: upper) }
     case .flag:
       if !isQuoted, text == "true" || text == "false" { return .flag(text == "true") }
-    case .word(let words):
+    case .word(let words, let groups):
       if let index = words.firstIndex(of: text) { return .whole(Int128(index)) }
-      throw unknownWord(text, of: field, among: words)
+      throw unknownWord(text, of: field, among: words + groups.map(\.name))
     case .name(let known):
       let number = Literal.whole(text)
       if number == nil, !known.isEmpty, !known.contains(text) { throw unknownWord(text, of: field, among: known) }
@@ -45,6 +45,15 @@ extension Parser {
       return .text(try fragment(of: field))
     }
     throw expected(wish(of: field.kind) + unitAdvice(text, field.kind), .value)
+  }
+
+  /// The values for which the name of a group stands, if it is at hand; `nil` for another literal.
+  mutating func group(of field: FilterField) throws(FilterError) -> [Operand]? {
+    guard case .word(let words, let groups) = field.kind, token.kind == .atom || token.kind == .string else { return nil }
+    let text = token.kind == .string ? String(decoding: try unescaped(), as: UTF8.self) : text
+    guard let group = groups.first(where: { $0.name == text }) else { return nil }
+    try advance()
+    return group.words.compactMap { words.firstIndex(of: $0) }.map { .whole(Int128($0)) }
   }
 
   /// Text or bytes to compare with a field of text, bytes or names, or to look for in it.
@@ -67,7 +76,7 @@ extension Parser {
     case .bytes: "text in quotes or bytes such as 0a:0b:0c"
     case .address: "an address or a network such as 10.0.0.0/8"
     case .flag: "true or false"
-    case .word(let words): Self.listed(words)
+    case .word(let words, let groups): Self.listed(words + groups.map(\.name))
     case .name(let known): known.isEmpty ? "a name or a number" : Self.listed(known + ["a number"])
     }
   }

@@ -76,8 +76,12 @@ extension Parser {
     if comparison.asksOrder, !field.kind.isOrdered { throw misplaced(on: field, needs: "a number or a time") }
     try advance()
     let start = token
-    let operand = try operand(of: field)
     var builder = PredicateBuilder()
+    if let members = try group(of: field) {
+      for member in members { _ = builder.add(.equal, member) }
+      return builder.predicate(for: field.kind)
+    }
+    let operand = try operand(of: field)
     guard builder.add(comparison, operand) else {
       throw error(.kind, "names have no order; expected a number", at: start.bytes.lowerBound)
     }
@@ -110,6 +114,10 @@ extension Parser {
   /// One literal of a set, or one range.
   private mutating func member(of field: FilterField, into builder: inout PredicateBuilder) throws(FilterError) {
     let start = token.bytes.lowerBound
+    if let members = try group(of: field) {
+      for member in members { _ = builder.add(.equal, member) }
+      return
+    }
     let lower = try operand(of: field)
     guard token.kind == .range else {
       _ = builder.add(.equal, lower)

@@ -14,11 +14,20 @@ package enum FilterKind: Equatable, Sendable {
   case address
   /// True or false; a record that says nothing of it means false.
   case flag
-  /// One of these words and no other. The record answers with the word's index in this list.
-  case word(of: [String])
+  /// One of these words and no other. The record answers with the word's index in this list. A group is a name for several of them.
+  case word(of: [String], groups: [WordGroup] = [])
   /// A word, a number, or both, as profiles name their types. With `known` words a literal word must be among them;
   /// without, any word is accepted.
   case name(known: [String])
+
+  /// A name for several words of a field, such as `lost` for `unanswered` and `damaged`.
+  package struct WordGroup: Equatable, Sendable {
+    let name: String
+    let words: [String]
+
+    /// A group of its parts.
+    package init(_ name: String, _ words: [String]) { (self.name, self.words) = (name, words) }
+  }
 
   /// The kind as an error message says it, with its article.
   var phrase: String {

@@ -45,7 +45,7 @@ extension FilterSchema {
       let key = field.isKeyed ? "[path]" : ""
       lines.append(".It Ic \(field.name)\(key) Pq \(field.kind.label)")
       lines.append("\(field.meaning).")
-      if case .word(let words) = field.kind {
+      if case .word(let words, _) = field.kind {
         lines.append("One of")
         for (index, word) in words.enumerated() {
           lines.append(".Cm \(word)" + (index + 1 < words.count ? " ," : " ."))

@@ -26,6 +26,11 @@ package enum MessageField: Int, CaseIterable, Sendable {
   package static let directions = ["c2s", "s2c"]
   /// The words of `crc`.
   package static let checksums = ["be", "le", "bad", "none", "unchecked"]
+  /// Names for several of `fates`.
+  private static let fateGroups = [
+    FilterKind.WordGroup("lost", ["unanswered", "damaged"]),
+    FilterKind.WordGroup("failed", ["unanswered", "damaged", "rejected"]),
+  ]
   /// The words of `fate`.
   package static let fates = [
     "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unacknowledged", "unknown",
@@ -78,7 +83,10 @@ package enum MessageField: Int, CaseIterable, Sendable {
         "Round trip from the message to its first answer, in milliseconds; absent if the message was sent more than"
           + " once before the answer")
     case .rttMicroseconds: .init("rtt_us", .integer, "The round trip of rtt_ms in whole microseconds")
-    case .fate: .init("fate", .word(of: Self.fates), "Fate of the message; see imdump(1)")
+    case .fate:
+      .init(
+        "fate", .word(of: Self.fates, groups: Self.fateGroups),
+        "Fate of the message, see imdump(1); lost is unanswered or damaged, failed is lost or rejected")
     case .cause:
       .init(
         "cause", .word(of: Self.causes),

@@ -43,7 +43,7 @@ package struct MessageFilterRecord: FilterRecord {
     case .retries: return .integer(Int64(exchange.repeats))
     case .dup: return .integer(Int64(exchange.duplicates))
     case .late: return .flag(exchange.flags.contains(.late))
-    case .retry: return .flag(record.isRetried)
+    case .retry: return .flag(exchange.repeats > 0)
     case .duplicate: return .flag(exchange.duplicates > 0)
     case .damaged:
       return .flag(record.checksums.contains(.bad) || FrameFlagNames.contains(record.flags, .malformed))

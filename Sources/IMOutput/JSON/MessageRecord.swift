@@ -130,8 +130,6 @@ package final class MessageRecord {
   @exclusivity(unchecked) package internal(set) var flags: UInt32 = 0
   /// From the first copy to the first receipt that says that it was delivered, or read; `nil` without one.
   @exclusivity(unchecked) package internal(set) var deliveredAfter: Nanoseconds?, readAfter: Nanoseconds?
-  /// Whether a copy after the first was made on purpose.
-  @exclusivity(unchecked) package internal(set) var isRetried = false
 
   init(_ first: FirstCopy) { self.first = first }
 
@@ -153,7 +151,6 @@ package final class MessageRecord {
     keptBytes = 0
     (deliveredAfter, readAfter) = (nil, nil)
     self.flags = flags
-    isRetried = false
   }
 
   /// The connection of the first copy.

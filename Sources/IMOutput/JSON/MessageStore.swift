@@ -95,7 +95,6 @@ package final class MessageStore {
       record.checksums.append(frame.checksumStatus)
     }
     record.flags |= flags
-    if note.isRetry { record.isRetried = true }
   }
 
   @inline(never)
