@@ -23,11 +23,11 @@ struct NextCommands {
     }
     if topics.contains(.rejected) { all.append(command("messages", ["--rejected"])) }
     if topics.contains(.control) {
-      all.append(command("messages", ["-Y", "role == control && fate in {rejected, unanswered, damaged}"]))
+      all.append(command("messages", ["-Y", "role == control && fate == failed"]))
     }
     if topics.contains(.retried) { all.append(command("messages", ["--retried"])) }
     if topics.contains(.heartbeats) {
-      all.append(command("messages", ["-Y", "heartbeat && fate in {unanswered, damaged}"]))
+      all.append(command("messages", ["-Y", "heartbeat && fate == lost"]))
     }
     if topics.contains(.connections) { all.append(command("streams", [])) }
     if topics.contains(.unknown) { all.append(command("messages", ["-Y", "fate == unknown"])) }

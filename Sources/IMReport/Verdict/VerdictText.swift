@@ -31,12 +31,12 @@ package struct VerdictText {
   package func write(
     _ verdict: Verdict, _ model: ReportModel, ladder: Ladder? = nil, next commands: [String], to out: inout ByteWriter
   ) {
-    let commands = commands.prefix(3)
+    let next = PastedCommands(commands.prefix(3), width: width).lines
     var lines = wrap(verdict.headline, width - 2).enumerated().map { i, text in
       Line(level: verdict.level, isHead: true, hasSign: i == 0, text: text)
     }
     lines += wrap(Self.captured(model), width - 2).map { Line(text: $0) }
-    let room = Self.maximumLines - lines.count - commands.count
+    let room = Self.maximumLines - lines.count - next.count
     var drawn: [LadderLine] = []
     if let ladder, let worst = model.worst {
       drawn = ladder.excerpt(worst.exchange, count: Self.ladderRows, clock: model.zone)
@@ -49,9 +49,8 @@ package struct VerdictText {
       write(Line(text: fit("worst message: " + ladder.title, width - 2)), to: &out)
       LadderText(isASCII: isASCII, width: width).write(Array(rows), to: &out)
     }
-    // Not cut: they are to be pasted.
-    for (i, command) in commands.enumerated() {
-      plain((i == 0 ? "next: " : "      ") + command, to: &out)
+    for line in next {
+      plain(line, to: &out)
       out.literal("\n")
     }
   }
