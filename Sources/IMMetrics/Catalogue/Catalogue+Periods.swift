@@ -37,7 +37,7 @@ extension Catalogue {
       Row(
         "period.open", .count, .fate,
         "messages by the time of their first copy whose fate is not decided, or never was", interval: ["open"],
-        text: [.column(.periods, "open", width: 5, order: 4)], kind: .gauge
+        text: [.column(.periods, "pending", width: 7, order: 4)], kind: .gauge
       ) { period, _, _ in .count(period.row.open + UInt64(period.row.metrics.messages.both.pending)) },
       Row(
         "period.frames", .count, .packet, "frames", interval: ["frames"],

@@ -127,7 +127,7 @@ extension Catalogue {
     },
     beats(
       "missed", .fate, "heartbeats not answered in time", MetricPresentation(.heartbeats, "missed"),
-      MetricPresentation(.also, "heartbeat unanswered", "heartbeats unanswered")
+      MetricPresentation(.also, "heartbeat missed", "heartbeats missed")
     ) { $0.missed },
     beats(
       "unknown", .fate, "heartbeats whose answer may be missing from the capture",

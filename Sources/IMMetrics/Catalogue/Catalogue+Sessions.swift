@@ -39,7 +39,7 @@ extension Catalogue {
       ) { session, _, _ in .count(session.heartbeats) },
       Row(
         "session.heartbeats.lost", .count, .fate, "heartbeats without an answer", json: ["heartbeats_lost"],
-        text: [.column(.sessions, "hb lost")]
+        text: [.column(.sessions, "hb missed")]
       ) { session, _, _ in .count(session.lostHeartbeats) },
     ] + roundTrips + roundTripsByDirection
 

@@ -66,7 +66,7 @@ package struct Verdict: Sendable {
           : "\(IMOutput.count(count, "control frame")) went unanswered"
       case .heartbeats:
         return count > 0
-          ? "\(grouped(count)) of \(IMOutput.count(total ?? 0, "heartbeat")) went unanswered"
+          ? "\(grouped(count)) of \(IMOutput.count(total ?? 0, "heartbeat")) \(Verdict.were(count)) missed"
           : "a silence ended a connection"
       case .connections:
         if let rejected = causes.first(where: { $0.name == "login_rejected" }) {

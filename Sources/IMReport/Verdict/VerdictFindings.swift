@@ -172,8 +172,8 @@ struct VerdictFindings {
     guard beats.missed > 0 || silence != nil else { return }
     var sentences: [String] = []
     if beats.missed > 0 {
-      let interval = beats.spacing.percentile(50).map { ", usually every \(Words.length($0))" } ?? ""
-      sentences.append("\(grouped(beats.missed)) of \(grouped(known)) unanswered\(interval)")
+      let interval = beats.spacing.percentile(50).map { "; sent every \(Words.length($0))" } ?? ""
+      sentences.append("\(grouped(beats.missed)) of \(count(known, "heartbeat")) missed\(interval)")
     }
     if let silence { sentences.append("silence: \(silence)") }
     // A silence that was fatal is a reason to look at the interval, whatever the heartbeats' answers.

@@ -9,7 +9,7 @@ import IMWire
 ///     ✗ 2 of 50 messages were lost (4.00 %)
 ///       captured 2025-10-09 08:53:20 to 08:55:08 (UTC), 599 packets, 8 connections
 ///     ✗ lost         2 from the client: the server's TCP received them, no answer was sent (peer)
-///     ! heartbeats   1 of 13 unanswered, every 29.7 s
+///     ! heartbeats   1 of 13 heartbeats missed; sent every 29.4 s
 package struct VerdictText {
   /// The most lines of a verdict at 80 columns, its ladder and its commands included.
   package static let maximumLines = 22
