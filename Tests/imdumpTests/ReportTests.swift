@@ -192,7 +192,7 @@ import Testing
     // Its frames have types that the default version of the protocol does not name.
     (
       "tjp-article-chat.pcap",
-      "No message asked for an answer, but 42 control frames went unanswered and not everything could be read.",
+      "No message asked for an answer, but 42 other frames went unanswered and not everything could be read.",
       "44 of 44 frames have types that profile tjp does not name; it may be another version: try --profile tjp-article"
     ),
     (

@@ -171,6 +171,31 @@ import Testing
     #expect(text.contains("1 control frame rejected"), "\(text)")
   }
 
+  /// A receipt without an answer is called that, and is no control frame.
+  @Test func receiptsHaveTheirName() throws {
+    var talk = ConversationBuilder(
+      client: Endpoint(address: IPAddress(v4: 0xc000_020a), port: 40_000),
+      server: Endpoint(address: IPAddress(v4: 0xcb00_7105), port: 8_080))
+    let at = Self.talk().1
+    talk.open(at: at(0))
+    talk.send(TJPFrameBuilder(text: "m", sequence: 10).bytes, .clientToServer, at: at(1))
+    talk.send(TJPFrameBuilder.echoACK(of: 10).bytes, .serverToClient, at: at(2))
+    let body = TLVBuilder().field(0x10, [0, 0, 0, 10]).bytes
+    talk.send(
+      TJPFrameBuilder(type: TJPType.receipt, sequence: 7, body: body).bytes, .serverToClient, at: at(3))
+    talk.acknowledge(.clientToServer, at: at(200))
+    let folder = try Scratch()
+    let path = try folder.file("a.pcap", CaptureBuilder(talk.packets).pcap())
+    let verdict = try Self.object(try Command.run(["why", "--json", path]).output)
+    #expect(verdict["headline"] as? String == "No message was lost, but 1 receipt went unanswered")
+    let findings = Self.findings(verdict)
+    #expect(findings["receipts"]?["text"] as? [String] == ["1 receipt without an answer"] && findings["control"] == nil)
+    let command = try #require((verdict["next"] as? [String])?.first)
+    #expect(command == "imdump messages \(path) -Y 'role == receipt && fate == failed'")
+    let lines = try Command.run(["messages", "-q", path, "-Y", "role == receipt && fate == failed"]).output
+    #expect(lines.split(separator: "\n").count == 1, "\(lines)")
+  }
+
   /// The worst message is one of the connection with the most losses, not the first that was lost.
   @Test func theWorstIsWhereMostWasLost() throws {
     var packets: [TimedPacket] = []

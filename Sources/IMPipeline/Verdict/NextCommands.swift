@@ -22,8 +22,12 @@ struct NextCommands {
       all.append(command("ladder", ["--conn", "\(worst.connection)"]))
     }
     if topics.contains(.rejected) { all.append(command("messages", ["--rejected"])) }
-    if topics.contains(.control) {
-      all.append(command("messages", ["-Y", "role == control && fate == failed"]))
+    let roles: [(topic: Verdict.Finding.Topic, role: FrameRole)] = [
+      (topic: .control, role: .control), (topic: .receipts, role: .receipt),
+      (topic: .acknowledgments, role: .acknowledgment), (topic: .others, role: .other),
+    ]
+    for (topic, role) in roles where topics.contains(topic) {
+      all.append(command("messages", ["-Y", "role == \(role.name) && fate == failed"]))
     }
     if topics.contains(.retried) { all.append(command("messages", ["--retried"])) }
     if topics.contains(.heartbeats) {

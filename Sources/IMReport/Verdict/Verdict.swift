@@ -32,12 +32,15 @@ package struct Verdict: Sendable {
   package struct Finding: Sendable {
     /// A topic, by the name that JSON has for it.
     package enum Topic: String, Sendable {
-      case lost, unknown, pending, rejected, retried, control, heartbeats, connections
+      case lost, unknown, pending, rejected, retried, control, receipts, acknowledgments, others, heartbeats,
+        connections
       case roundTrips = "round_trips", unread
 
       /// The words in front of it on a terminal.
       var label: String {
         switch self {
+        case .acknowledgments: "acks"
+        case .others: "other"
         case .roundTrips: "round trip"
         case .unread: "not read"
         default: rawValue
@@ -53,17 +56,19 @@ package struct Verdict: Sendable {
     package let sentences: [String]
     /// How many, and of how many; `nil` where nothing is counted.
     package let count: UInt64?, total: UInt64?
+    /// What is counted, one and more of it; `nil` where its topic says it.
+    let noun: Noun?
     /// The finding in a few words, for the headline of a verdict in which no message was lost; `nil` where it has no place there.
     var phrase: String? {
       let count = count ?? 0
       switch topic {
       case .rejected: return "\(grouped(count)) \(Verdict.were(count)) rejected"
       case .retried: return "\(grouped(count)) needed a retry"
-      case .control:
+      case .control, .receipts, .acknowledgments, .others:
+        guard let noun else { return nil }
         let rejected = causes.first { $0.name == "rejected" }?.count ?? 0
         return rejected > 0
-          ? "\(IMOutput.count(rejected, "control frame")) \(Verdict.were(rejected)) rejected"
-          : "\(IMOutput.count(count, "control frame")) went unanswered"
+          ? "\(noun.text(rejected)) \(Verdict.were(rejected)) rejected" : "\(noun.text(count)) went unanswered"
       case .heartbeats:
         return count > 0
           ? "\(grouped(count)) of \(IMOutput.count(total ?? 0, "heartbeat")) \(Verdict.were(count)) missed"
@@ -86,10 +91,18 @@ package struct Verdict: Sendable {
 
     init(
       _ topic: Topic, _ level: Level?, _ sentences: [String], count: UInt64? = nil, of total: UInt64? = nil,
-      causes: [(name: String, count: UInt64)] = []
+      noun: Noun? = nil, causes: [(name: String, count: UInt64)] = []
     ) {
       (self.topic, self.level, self.sentences, self.count, self.total) = (topic, level, sentences, count, total)
-      self.causes = causes
+      (self.noun, self.causes) = (noun, causes)
+    }
+
+    /// The name of what is counted.
+    struct Noun: Sendable {
+      let one: String, many: String
+
+      /// `1 receipt`, `2 receipts`.
+      func text(_ count: UInt64) -> String { "\(grouped(count)) \(count == 1 ? one : many)" }
     }
   }
 

@@ -130,26 +130,73 @@ struct VerdictFindings {
       of: both.known)
   }
 
-  /// Control frames that were refused or not answered. Refused logins are a matter of connections.
+  /// Control frames, receipts and other frames that were rejected or not answered. Rejected logins are a matter of connections.
   private mutating func control() {
-    let both = model.figures.total.control.both
     let logins = model.figures.total.handshakes
-    let rejected = UInt64(both.rejected) - min(UInt64(both.rejected), logins.refused)
-    let unanswered = both.lost - min(both.lost, logins.unanswered)
+    guard let all = byRole else {
+      let noun = Verdict.Finding.Noun(one: "control frame or receipt", many: "control frames or receipts")
+      let both = model.figures.total.control.both
+      return exchanges(.control, noun, both, nil, less: (rejected: logins.refused, unanswered: logins.unanswered))
+    }
+    for (role, fates) in all {
+      let none: (rejected: UInt64, unanswered: UInt64) = (0, 0)
+      switch role {
+      case .control:
+        exchanges(
+          .control, .init(one: "control frame", many: "control frames"), fates, role,
+          less: (rejected: logins.refused, unanswered: logins.unanswered))
+      case .receipt: exchanges(.receipts, .init(one: "receipt", many: "receipts"), fates, role, less: none)
+      case .acknowledgment:
+        exchanges(.acknowledgments, .init(one: "acknowledgment", many: "acknowledgments"), fates, role, less: none)
+      case .other: exchanges(.others, .init(one: "other frame", many: "other frames"), fates, role, less: none)
+      case .message, .heartbeat: break
+      }
+    }
+  }
+
+  /// What became of exchanges that are neither messages nor heartbeats, by their role; `nil` where only their sum is known: the totals
+  /// of types are those of the whole run, and a page may cover the last part of it.
+  private var byRole: [(role: FrameRole, fates: FateCounts)]? {
+    let roles = RoleTable(plans: model.summary.plans)
+    var all: [(role: FrameRole, fates: FateCounts)] = [FrameRole.control, .receipt, .acknowledgment, .other].map {
+      (role: $0, fates: FateCounts())
+    }
+    for (plan, kinds) in model.summary.kinds.enumerated() {
+      for (kind, totals) in kinds.enumerated() {
+        let role = roles[UInt8(clamping: plan), UInt8(clamping: kind)]
+        guard let i = all.firstIndex(where: { $0.role == role }) else { continue }
+        for way in 0...1 { all[i].fates.add(totals.fates[way]) }
+      }
+    }
+    let both = model.figures.total.control.both
+    let (lost, rejected) = all.reduce((UInt64(0), UInt64(0))) {
+      ($0.0 + $1.fates.lost, $0.1 + UInt64($1.fates.rejected))
+    }
+    return lost == both.lost && rejected == UInt64(both.rejected) ? all : nil
+  }
+
+  /// Adds what became of exchanges of this role, without the logins among them.
+  private mutating func exchanges(
+    _ topic: Verdict.Finding.Topic, _ noun: Verdict.Finding.Noun, _ fates: FateCounts, _ role: FrameRole?,
+    less logins: (rejected: UInt64, unanswered: UInt64)
+  ) {
+    let rejected = UInt64(fates.rejected) - min(UInt64(fates.rejected), logins.rejected)
+    let unanswered = fates.lost - min(fates.lost, logins.unanswered)
     guard rejected > 0 || unanswered > 0 else { return }
     var sentences: [String] = []
     if rejected > 0 {
-      // Refused logins are among the rows, and not to be told from the others.
+      // Rejected logins are among the rows, and not to be told from the others.
       let rows =
-        logins.refused > 0
-        ? [] : RejectionRow.rows(model.figures.total.rejections, model.summary.plans, model.statuses, role: .control)
+        role == nil || logins.rejected > 0
+        ? [] : RejectionRow.rows(model.figures.total.rejections, model.summary.plans, model.statuses, role: role)
       sentences.append(
-        "\(count(rejected, "control frame")) rejected" + (rows.isEmpty ? "" : ": \(Self.list(rows, all: rejected))"))
+        "\(noun.text(rejected)) rejected" + (rows.isEmpty ? "" : ": \(Self.list(rows, all: rejected))"))
     }
-    if unanswered > 0 { sentences.append("\(count(unanswered, "control frame")) without an answer") }
-    add(
-      .control, .warning, sentences, count: rejected + unanswered, of: both.known,
-      causes: [(name: "rejected", count: rejected), (name: "unanswered", count: unanswered)].filter { $0.count > 0 })
+    if unanswered > 0 { sentences.append("\(noun.text(unanswered)) without an answer") }
+    all.append(
+      .init(
+        topic, .warning, sentences, count: rejected + unanswered, of: fates.known, noun: noun,
+        causes: [(name: "rejected", count: rejected), (name: "unanswered", count: unanswered)].filter { $0.count > 0 }))
   }
 
   /// Types and statuses of rejections, the two most frequent by name; without the count of one that is of `all`.
