@@ -71,7 +71,7 @@ package struct ReportModel {
     package init(text: String, isNotable: Bool) { (self.text, self.isNotable) = (text, isNotable) }
   }
 
-  /// The message whose ladder shows best what went wrong.
+  /// The message whose ladder shows best what went wrong; where nothing is wrong with messages, the heartbeat.
   package struct WorstMessage: Sendable {
     /// Its number in the run, and its connection's.
     package var exchange: UInt32, connection: UInt32
@@ -87,16 +87,18 @@ package struct ReportModel {
       switch (role, exchange.fate) {
       case (.message, _) where isLost: fate = 4
       case (.message, .rejected): fate = 3
-      case (.heartbeat, _) where isLost: fate = 2
-      case (.message, _) where exchange.repeats > 0: fate = 1
+      case (.message, _) where exchange.repeats > 0: fate = 2
+      case (.heartbeat, _) where isLost: fate = 1
       default: return nil
       }
       rank = (fate, exchange.repeats)
       (self.exchange, connection, at) = (exchange.id, exchange.connection, exchange.firstAt)
     }
 
-    /// How bad its fate is: 4 for a lost message, 1 for one that needed a retry.
+    /// How bad its fate is: 4 for a lost message, 2 for one that needed a retry, 1 for a heartbeat.
     package var fate: UInt8 { rank.fate }
+    /// Whether it is a heartbeat.
+    var isHeartbeat: Bool { fate == 1 }
 
     /// Whether it says more than `other`: it is worse, or as bad and came earlier.
     package func isWorse(than other: WorstMessage?) -> Bool {

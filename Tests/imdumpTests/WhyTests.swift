@@ -223,6 +223,16 @@ import Testing
     #expect(Self.unfolded(text).contains("ladder \(path) --conn 2"), "\(text)")
   }
 
+  /// A heartbeat is the worst only where nothing is wrong with messages, and is called that.
+  @Test func aHeartbeatIsNoMessage() throws {
+    let beat = try Command.run(["why", Samples.path("goim-room.pcap")], environment: ["LC_ALL": "C.UTF-8"]).output
+    #expect(beat.contains("\n  worst heartbeat: #2 ") && !beat.contains("worst message"), "\(beat)")
+    // One message was retried, and one heartbeat missed.
+    let message = try Command.run(["why", Samples.path("jt808-terminals.pcap")]).output
+    #expect(message.contains("\n  worst message: #") && !message.contains("worst heartbeat"), "\(message)")
+    #expect(message.contains(" location 18 "), "\(message)")
+  }
+
   /// Heartbeats alone are read, and good: that is green, and not grey.
   @Test func heartbeatsAloneAreGood() throws {
     var (talk, at) = Self.talk()

@@ -46,7 +46,8 @@ package struct VerdictText {
     for line in lines + found { write(line, to: &out) }
     let rows = drawn.prefix(max(0, room - title - found.count))
     if !rows.isEmpty, let ladder {
-      write(Line(text: fit("worst message: " + ladder.title, width - 2)), to: &out)
+      let lead = model.worst?.isHeartbeat == true ? "worst heartbeat: " : "worst message: "
+      write(Line(text: fit(lead + ladder.title, width - 2)), to: &out)
       LadderText(isASCII: isASCII, width: width).write(Array(rows), to: &out)
     }
     for line in next {
