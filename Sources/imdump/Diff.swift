@@ -56,6 +56,6 @@ extension FailCondition: OptionValue {
   package var word: String? { nil }
   /// The form, and the figures.
   package static var expected: String {
-    "a condition such as rtt_p99>+10%, rtt_p99[c2s]>200ms or success<99%, of \(ComparedMetric.names.joined(separator: ", ")),"
+    "a condition such as rtt_p99>+10%, rtt_p99[c2s]>200ms or success<99%; the metrics are \(ComparedMetric.names.joined(separator: ", "))"
   }
 }

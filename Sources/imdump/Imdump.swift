@@ -18,7 +18,7 @@ enum Imdump: CommandGroup {
           imdump phone.pcap -v                 the messages in a phone's capture
           imdump why phone.pcap                what was lost, and whose fault it is
           imdump messages phone.pcap --lost    the messages that were lost
-          imdump transcript phone.pcap         the conversation, and the fate of each message
+          imdump transcript phone.pcap         what was said, and what became of it
           imdump stats phone.pcap --json       counts, for scripts
           imdump browse phone.pcap             sessions and messages on the terminal
           imdump report phone.pcap -o p.html   a page to share

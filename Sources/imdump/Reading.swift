@@ -158,5 +158,5 @@ extension PeriodLength: OptionValue {
   /// The length; it is no default of anything.
   package var word: String? { nil }
   /// The form.
-  package static var expected: String { "a time from 1s to 24h, such as 10s, 1m or 1h," }
+  package static var expected: String { "a time from 1s to 24h, such as 10s, 1m or 1h" }
 }

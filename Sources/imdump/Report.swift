@@ -92,5 +92,5 @@ extension PagePercentiles: OptionValue {
   /// The list as it is written.
   package var word: String? { text }
   /// The form.
-  package static var expected: String { "one to five percentiles between 0 and 100, such as 50,95,99.9," }
+  package static var expected: String { "one to five percentiles between 0 and 100, such as 50,95,99.9" }
 }

@@ -53,6 +53,6 @@ extension VerdictThresholds: OptionValue {
   package var word: String? { nil }
   /// The form.
   package static var expected: String {
-    "a list of retries, rejections, heartbeats, reconnects and connections, such as retries=2%,heartbeats=0%,"
+    "a list of retries, rejections, heartbeats, reconnects and connections, such as retries=2%,heartbeats=0%"
   }
 }

@@ -36,7 +36,7 @@ extension Catalogue {
         "imdump_endpoint_tcp_syns_sent_again", help: "SYNs that clients retransmitted, on ended connections"),
       runMetric: MetricName(
         "imdump_tcp_syns_sent_again", help: "SYNs that clients retransmitted, on ended connections"),
-      rule: .reported, text: [MetricPresentation(.connections, "SYN sent again", "SYNs sent again")]
+      rule: .reported, text: [MetricPresentation(.connections, "SYN retransmission", "SYN retransmissions")]
     ) { counts, _, _ in
       // Where the first was not seen, nothing is known of the others.
       let isUnknown = counts[.connections] > 0 && counts[.attempts] == 0 && counts[.repeatedSYNs] == 0
@@ -96,7 +96,7 @@ extension Catalogue {
       metric: MetricName(
         "imdump_endpoint_tcp_fins_sent_again", help: "FINs that were retransmitted, on ended connections"),
       runMetric: MetricName("imdump_tcp_fins_sent_again", help: "FINs that were retransmitted, on ended connections"),
-      text: [MetricPresentation(.segments, "FIN sent again", "FINs sent again")]),
+      text: [MetricPresentation(.segments, "FIN retransmission", "FIN retransmissions")]),
     segments(
       .copies, "captured_twice", "packets that the capture contains twice", sum: "tcp.captured_twice",
       text: [MetricPresentation(.segments, "captured twice")]),

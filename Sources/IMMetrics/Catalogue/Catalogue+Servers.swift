@@ -247,16 +247,16 @@ extension Catalogue {
 
   private static let handshakes: [Metric<ServerSnapshot>] =
     [
-      handshake("requested", "asked for", isFirst: true) { $0.requested },
+      handshake("requested", "requested", isFirst: true) { $0.requested },
       handshake("answered", "answered") { $0.answered },
-      handshake("acknowledged", "only acknowledged") { $0.acknowledged },
+      handshake("acknowledged", "acknowledged without an answer") { $0.acknowledged },
       handshake("refused", "refused") { $0.refused }, handshake("unanswered", "unanswered") { $0.unanswered },
       handshake("pending", "pending") { $0.pending },
     ]
     + [
       Row(
         "handshakes.readiness", .ratio, .end, "handshakes that made a connection ready, of those that are over; 0 to 1",
-        text: [MetricPresentation(.handshakes, "", nil, .value("ready"))], kind: .gauge
+        text: [MetricPresentation(.handshakes, "ready", nil, .value(""))], kind: .gauge
       ) { server, _, _ in server.metrics.handshakes.readiness.map { .ratio($0) } },
       Row("handshakes.ready.count", .count, .end, "times to readiness", json: ["handshakes.ready_us.count"]) {
         server, _, _ in

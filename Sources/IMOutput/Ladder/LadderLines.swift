@@ -164,7 +164,7 @@ extension Ladder {
     switch step.fate {
     case .unanswered: return ("no answer\(cause)", true)
     case .damaged: return ("damaged, no answer", true)
-    case .rejected: return ("refused", true)
+    case .rejected: return ("rejected", true)
     case .unknown: return ("answer not in the capture", true)
     case .pending: return ("pending at the end of the capture", false)
     case .acked, .ackedAfterRetry: return step.facts.contains(.late) ? ("answered late", true) : nil

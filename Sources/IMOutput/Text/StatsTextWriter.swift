@@ -138,7 +138,7 @@ package struct StatsTextWriter {
     line("connections: ", parts, to: &out)
   }
 
-  /// The protocol's own handshakes: `handshakes: 5 asked for, 3 answered, 2 only acknowledged, ...`.
+  /// The protocol's own handshakes: `handshakes: 5 requested, 3 answered, 2 acknowledged without an answer, ...`.
   private func handshakes(_ total: EndpointMetrics, to out: inout ByteWriter) {
     line("handshakes: ", MetricSentences.parts(.handshakes, Catalogue.servers, ServerSnapshot(total)), to: &out)
   }

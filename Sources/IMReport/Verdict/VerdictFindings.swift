@@ -103,7 +103,7 @@ struct VerdictFindings {
     }
     if both.pending > 0 {
       add(
-        .pending, nil, ["\(count(UInt64(both.pending), "message")) without an answer yet when the capture ended"],
+        .pending, nil, ["\(count(UInt64(both.pending), "message")) still pending when the capture ended"],
         count: UInt64(both.pending), of: UInt64(both.units))
     }
   }
@@ -282,7 +282,8 @@ struct VerdictFindings {
     let retried = UInt64(model.messages.ackedAfterRetry)
     let leftOut =
       retried > 0
-      ? ["without \(count(retried, "message")) answered after a retry: which copy was answered is not known"] : []
+      ? ["excludes \(count(retried, "message")) answered after a retry, because it is unknown which copy was answered"]
+      : []
     add(.roundTrips, nil, sentences + leftOut)
   }
 }
