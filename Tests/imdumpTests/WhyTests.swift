@@ -248,6 +248,32 @@ import Testing
     #expect(level == "good" && headline == "No message asked for an answer: all 2 heartbeats were answered")
   }
 
+  /// A frame in much that nothing decodes may be chance: that is grey, and the profile of the port is tried next.
+  @Test func aStrayFrameIsNotDecoded() throws {
+    var (talk, at) = Self.talk()
+    talk.open(at: at(0))
+    talk.send(MQTTPacketBuilder.connect(clientID: "a"), .clientToServer, at: at(1))
+    talk.acknowledge(.serverToClient, at: at(2))
+    talk.close(.fin(by: .clientToServer), at: at(3))
+    let folder = try Scratch()
+    let paths = [Samples.path("cmpp-gateway.pcap"), try folder.file("a.pcap", CaptureBuilder(talk.packets).pcap())]
+    let verdict = try Self.object(try Command.run(["why", "--json"] + paths).output)
+    #expect(verdict["verdict"] as? String == "unknown" && verdict["color"] as? String == "grey")
+    let headline = try #require(verdict["headline"] as? String)
+    #expect(headline.hasPrefix("Almost nothing was decoded: ") && headline.hasSuffix(" bytes, and no message"))
+    let next = try #require(verdict["next"] as? [String])
+    #expect(next.first?.hasSuffix(" --profile cmpp") == true, "\(next)")
+    // With an answer, it is a client that came and went.
+    talk = Self.talk().0
+    talk.open(at: at(0))
+    talk.send(MQTTPacketBuilder.connect(clientID: "a"), .clientToServer, at: at(1))
+    talk.send(MQTTPacketBuilder.connack(), .serverToClient, at: at(2))
+    talk.close(.fin(by: .clientToServer), at: at(3))
+    let other = [paths[0], try folder.file("b.pcap", CaptureBuilder(talk.packets).pcap())]
+    let second = try Self.object(try Command.run(["why", "--json"] + other).output)
+    #expect(second["verdict"] as? String == "warning", "\(second)")
+  }
+
   /// What is still open when the capture ends is pending, and not unknown.
   @Test func theCaptureMayEndFirst() throws {
     var (talk, at) = Self.talk()

@@ -37,13 +37,16 @@ struct NextCommands {
     if topics.contains(.unknown) { all.append(command("messages", ["-Y", "fate == unknown"])) }
     if verdict.level == .unknown {
       let isEncrypted = driver.engine.totals.tlsConnections > 0
-      if isEncrypted, run.decode.keyLogs.isEmpty { all.append(command("why", ["--keylog", "KEYLOG"])) }
+      var reads: [String] = []
+      if isEncrypted, run.decode.keyLogs.isEmpty { reads.append(command("why", ["--keylog", "KEYLOG"])) }
       let port = driver.engine.busiestUndecodedPorts(1).first { $0.bytes > 0 && $0.look == nil }?.port
       if let port, !isEncrypted {
-        all.append(
+        reads.append(
           run.builtInProfile(forPort: port).map { command("why", ["--profile", $0]) }
             ?? command("profile new", ["--port", "\(port)"], decodes: false))
       }
+      // First what makes it readable.
+      all = reads + all
       if !topics.contains(.connections) { all.append(command("streams", [])) }
     } else if run.isReadTwice {
       let report = command("report", ["-o", "report.html"])

@@ -132,6 +132,12 @@ package struct Verdict: Sendable {
       level = .unknown
       sign = "Nothing decoded"
       headline = Self.nothing(model)
+    case Self.isAlmostUnread(model):
+      level = .unknown
+      sign = "Nothing decoded"
+      let ledger = model.summary.ledger
+      let all = count(ledger.decodedBytes + ledger.unreadBytes, "byte")
+      headline = "Almost nothing was decoded: \(grouped(ledger.decodedBytes)) of \(all), and no message"
     case known == 0 && fates.units > 0:
       level = .warning
       let units = UInt64(fates.units)
@@ -167,6 +173,17 @@ package struct Verdict: Sendable {
   }
 
   static func were(_ count: UInt64) -> String { count == 1 ? "was" : "were" }
+
+  /// Whether the little that was decoded may be chance: less than 1 % of the bytes, without a message, and nothing in it was answered.
+  private static func isAlmostUnread(_ model: ReportModel) -> Bool {
+    let (decoded, unread) = (model.summary.ledger.decodedBytes, model.summary.ledger.unreadBytes)
+    guard Double(decoded) < 0.01 * (Double(decoded) + Double(unread)) else { return false }
+    let total = model.figures.total
+    let oneWay = total.messages.unacknowledged(.clientToServer) + total.messages.unacknowledged(.serverToClient)
+    let control = total.control.both
+    return total.messages.both.units == 0 && oneWay == 0 && model.figures.heartbeats.answered == 0
+      && control.acked == 0 && control.ackedAfterRetry == 0 && control.rejected == 0
+  }
 
   /// Why there is nothing to judge.
   private static func nothing(_ model: ReportModel) -> String {
