@@ -280,10 +280,12 @@ struct VerdictFindings {
     }
     guard !sentences.isEmpty else { return }
     let retried = UInt64(model.messages.ackedAfterRetry)
+    let answered = UInt64(model.messages.acked) + retried + UInt64(model.messages.rejected)
+    let others = answered == 0 ? ["of control frames and receipts: no message was answered"] : []
     let leftOut =
       retried > 0
       ? ["excludes \(count(retried, "message")) answered after a retry, because it is unknown which copy was answered"]
       : []
-    add(.roundTrips, nil, sentences + leftOut)
+    add(.roundTrips, nil, sentences + others + leftOut)
   }
 }
