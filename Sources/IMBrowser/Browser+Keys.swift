@@ -180,7 +180,7 @@ extension Browser {
     case .wrap: toggleWrap()
     case .clock:
       showsClock.toggle()
-      note = showsClock ? "times of day" : "times since the first message"
+      note = showsClock ? "times of day" : "times since the connection began"
     case .nextProblem: findProblem([], isForward: true)
     case .previousProblem: findProblem([], isForward: false)
     case .nextOfKind(let index): findProblem(ProblemNames.kind(index), isForward: true)

@@ -148,7 +148,7 @@ package struct Browser: Sendable {
   package internal(set) var wrapsText = false
   /// Whether topics and what messages say are shown, as far as the store has them.
   package internal(set) var showsTexts = true
-  /// Whether a ladder has times of day, and not those since its first message.
+  /// Whether a ladder has times of day, and not those since its connection began.
   var showsClock = false
 
   var hasMouse: Bool

@@ -220,7 +220,8 @@ package struct KeyMap: Sendable {
         keys: [Key("n")], label: "n", action: .nextProblem, help: "the next message with a problem", word: "next!"),
       Row(keys: [Key("N")], label: "N", action: .previousProblem, help: "the previous message with a problem"),
       Row(
-        keys: [Key("t")], label: "t", action: .clock, help: "times of day, or since the first message", word: "times"),
+        keys: [Key("t")], label: "t", action: .clock, help: "times of day, or since the connection began", word: "times"
+      ),
       Row(
         keys: [Key("w")], label: "w", action: .savePackets,
         help: "save the packets of the ladder's messages as a capture", word: "pcap"),

@@ -37,7 +37,7 @@ extension LadderFinder {
     var part = LadderPart(isFirst: true, isLast: end == nil, messages, end: end, limit: limit + Self.issueLimit)
     try addIssues(to: &part, choice, from: choice.times?.lowerBound ?? .distantPast, to: end ?? Self.end(choice))
     part.sort()
-    if choice.session != nil { try part.nameConnections { id throws(StoreError) in try source.ends(ofConnection: id) } }
+    if choice.session != nil { try part.tellConnections(source) }
     var ladder = try ladder(choice, of: part, first: messages.first?.message)
     ladder.rows = part.ladderRows
     ladder.leftOutBehind = UInt64(clamping: (leftOut?.frames ?? 0) + part.leftOut)

@@ -76,7 +76,7 @@ package struct LadderFinder {
     let (from, to) = (isFirst ? Timestamp.distantPast : part.begin, isLast ? .distantFuture : part.end)
     try addIssues(to: &part, choice, from: from, to: to)
     part.sort()
-    if choice.session != nil { try part.nameConnections { id throws(StoreError) in try source.ends(ofConnection: id) } }
+    if choice.session != nil { try part.tellConnections(source) }
     answer.items = part.items(of: try ladder(choice, of: part, first: first.message))
     return answer
   }
@@ -96,9 +96,9 @@ package struct LadderFinder {
     let whole = PageChoice(session: choice.session, connection: choice.connection)
     let connection = first?.connection ?? choice.connection ?? 0
     let ends = try source.ends(ofConnection: connection)
-    // As `imdump ladder` has it; of a session, which has several connections, since its first message.
-    var begun = choice.session == nil ? try source.start(ofConnection: connection) : nil
-    if begun == nil { begun = try source.ladderMessages(after: 0, whole, count: 1).first?.message.time }
+    let earliest = try source.ladderMessages(after: 0, whole, count: 1).first?.message
+    // As `imdump ladder` has it; of a session, whose rows count from their own connections, that of its first message.
+    let begun = try source.start(ofConnection: earliest?.connection ?? connection) ?? earliest?.time
     var ladder = Ladder(
       serial: UInt32(clamping: connection), client: ends?.client ?? "", server: ends?.server ?? "",
       profile: try source.profile(ofConnection: connection) ?? "",

@@ -27,6 +27,8 @@ struct LadderPart {
   private(set) var leftOut = 0
   /// The connections of its messages, in the order of their numbers.
   private(set) var connections: [Int64]
+  /// When connections began, for times that count from there; empty where all of them count from the ladder's.
+  private var starts: [Int64: Timestamp] = [:]
 
   /// A part of messages, which is over at `end`, or else with the last of them. It has `limit` rows at most.
   init(
@@ -113,10 +115,11 @@ struct LadderPart {
     rows.sort { ($0.at, $0.message?.id ?? 0, $0.id.place) < ($1.at, $1.message?.id ?? 0, $1.id.place) }
   }
 
-  /// Says where the ladder goes on with another connection, and where it begins.
-  mutating func nameConnections(
-    _ ends: (Int64) throws(StoreError) -> (client: String, server: String)?
-  ) throws(StoreError) {
+  /// Has times count from where the connection of each row began, as in its own ladder, and says where the ladder goes on with another
+  /// connection: for a session, which may have several.
+  mutating func tellConnections(_ source: any LadderSource) throws(StoreError) {
+    // Of messages in front of the part, rows may be of yet other connections.
+    for connection in Set(rows.map(\.connection)) { starts[connection] = try source.start(ofConnection: connection) }
     guard connections.count > 1 else { return }
     var named: [Row] = []
     var names: [Int64: String] = [:]
@@ -125,7 +128,8 @@ struct LadderPart {
       if row.connection != last, let message = row.message {
         last = row.connection
         if names[row.connection] == nil {
-          names[row.connection] = try ends(row.connection).map { ": \($0.client) to \($0.server)" } ?? ""
+          let ends = try source.ends(ofConnection: row.connection)
+          names[row.connection] = ends.map { ": \($0.client) to \($0.server)" } ?? ""
         }
         let text = "connection #\(row.connection)\(names[row.connection] ?? "")"
         named.append(
@@ -140,7 +144,9 @@ struct LadderPart {
   }
 
   /// The rows as a ladder has them.
-  var ladderRows: [Ladder.Row] { rows.map { Ladder.Row(at: $0.at, event: $0.event) } }
+  var ladderRows: [Ladder.Row] {
+    rows.map { Ladder.Row(at: $0.at, event: $0.event, start: starts[$0.connection]) }
+  }
 
   /// The lines, with what tells them apart.
   func items(of ladder: Ladder) -> [LadderItem] {

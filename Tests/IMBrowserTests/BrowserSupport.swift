@@ -8,6 +8,8 @@ import IMWire
 /// Messages in memory, which answer as a store does.
 final class ListedMessages: MessageSource {
   var messages: [StoredMessage]
+  /// When connections began, where that is known.
+  var starts: [Int64: Timestamp] = [:]
 
   init(_ messages: [StoredMessage]) { self.messages = messages }
 
@@ -87,7 +89,7 @@ extension StoredSession {
 }
 
 extension ListedMessages: LadderSource {
-  func start(ofConnection id: Int64) -> Timestamp? { nil }
+  func start(ofConnection id: Int64) -> Timestamp? { starts[id] }
   /// Every fourth message is sent three times, and answered up to 20 s later, behind messages that came meanwhile.
   private func stored(_ message: StoredMessage) -> StoredLadderMessage {
     let at = message.time.microseconds

@@ -140,6 +140,30 @@ import Testing
       ])
   }
 
+  /// In the ladder of a session, times count from where the connection of each row began.
+  @Test func timesOfASessionCountFromItsConnections() throws {
+    let at: Int64 = 1_760_000_000_000_000
+    var random = SeededRandom(4)
+    let moments = [(1, 1, 145_507), (2, 1, 8_900_000), (3, 2, 88_238_009)] as [(Int64, Int64, Int64)]
+    let messages = moments.map { id, connection, time in
+      var message = StoredMessage.made(id, time: at + time, random: &random)
+      (message.connection, message.session, message.fate) = (connection, 1, .acked)
+      return message
+    }
+    let source = ListedMessages(messages)
+    source.starts = [1: Timestamp(microseconds: at), 2: Timestamp(microseconds: at + 88_093_434)]
+    let finder = LadderFinder(source)
+    let request = LadderRequest(generation: 1, choice: PageChoice(session: 1), place: .after(0))
+    let items = try #require(try finder.part(request)).items
+    func time(_ id: Int64) -> String? { items.first { $0.id.kind == .copy(0) && $0.message.id == id }?.line.time }
+    #expect([1, 2, 3].map { time($0) } == ["+0.145", "+8.900", "+0.144"])
+    // The line that names the next connection counts as its first row does.
+    #expect(items.filter { $0.line.form == .note }.map(\.line.time) == ["+0.145", "+0.144"])
+    // A file has the same times.
+    let whole = try #require(try finder.whole(PageChoice(session: 1), limit: 100))
+    #expect(whole.lines.map(\.time) == items.map(\.line.time))
+  }
+
   /// What is written to a file is what moving through the ladder sees; with a limit, the beginning of it.
   @Test func theWholeLadderHasEveryLine() throws {
     let source = ListedMessages.drawn(1_500, seed: 24)

@@ -1,4 +1,5 @@
 import Foundation
+import IMOutput
 import IMStore
 import IMTestSupport
 import IMWire
@@ -7,6 +8,8 @@ import Testing
 #if canImport(FoundationXML)
   import FoundationXML
 #endif
+
+@testable import IMBrowser
 
 /// `imdump ladder` against the frames and the messages of the same connections.
 @Suite struct LadderTests {
@@ -157,6 +160,32 @@ import Testing
         #expect(times.contains(text), "#\(connection.id) \(offset)")
       }
     }
+  }
+
+  /// The ladder of a session counts from the first packet of each of its connections, as that of the connection does.
+  @Test func aSessionHasTheTimesOfItsConnections() throws {
+    let store = try Store("tjp-weak-network.pcap")
+    let reader = try StoreReader(store.path)
+    let session = try #require(try reader.sessions().first { $0.name == "49147" })
+    let request = LadderRequest(generation: 1, choice: PageChoice(session: session.id), place: .after(0))
+    let items = try #require(try LadderFinder(reader).part(request)).items
+    func time(_ label: String) -> String? {
+      items.first { $0.line.form == .message && $0.line.label == label }?.line.time
+    }
+    #expect(time("data 14209857") == "+2.000" && time("data 14209862") == "+8.900")
+    #expect(time("control 47766289") == "+0.145" && time("control 47766290") == "+0.144")
+    for connection in Set(items.map(\.message.connection)).sorted() {
+      let rows = try Self.rows([Samples.path("tjp-weak-network.pcap"), "--conn", "\(connection)"])
+      let times = Set(rows.compactMap { $0.firstMatch(of: /^ *(\+[0-9.]+)\s/).map { String($0.1) } })
+      let shown = items.filter { $0.isOfMessage && $0.message.connection == connection }.map(\.line.time)
+      #expect(!shown.isEmpty && times.isSuperset(of: shown), "#\(connection)")
+    }
+    // A time of the browser is taken by the option of a time.
+    let found = try Self.lines([
+      "messages", "-q", "--json", "--conn", "1", "--from", "+8.900", "--to", "+8.900",
+      Samples.path("tjp-weak-network.pcap"),
+    ])
+    #expect(found.map { $0["seq"] as? Int } == [14_209_862])
   }
 
   @Test func timesAndRowsAreBounds() throws {

@@ -82,9 +82,13 @@ package struct Ladder: Sendable {
     package var at: Timestamp
     /// What.
     package var event: Event
+    /// The moment from which its time counts; `nil` where that is when the ladder's connection was seen first.
+    package var start: Timestamp?
 
     /// A row of its parts.
-    package init(at: Timestamp, event: Event) { (self.at, self.event) = (at, event) }
+    package init(at: Timestamp, event: Event, start: Timestamp? = nil) {
+      (self.at, self.event, self.start) = (at, event, start)
+    }
   }
 
   /// The connection's number in the run.

@@ -52,7 +52,11 @@ extension Ladder {
       if let last, let line = silence(from: last, to: row.at) { lines.append(line) }
       last = max(last ?? row.at, row.at)
       var line = line(row)
-      if let clock { line.time = Self.timeOfDay(row.at, clock) }
+      if let clock {
+        line.time = Self.timeOfDay(row.at, clock)
+      } else if let start = row.start {
+        line.time = time(row.at, since: start)
+      }
       line.row = i
       lines.append(line)
     }
@@ -109,8 +113,8 @@ extension Ladder {
   /// Whether all of it happened within a second: times need more digits then.
   private var isShort: Bool { (lastSeen ?? rows.last?.at ?? firstSeen).nanoseconds(since: firstSeen) < 1_000_000_000 }
 
-  private func time(_ at: Timestamp) -> String {
-    let length = at.nanoseconds(since: firstSeen)
+  private func time(_ at: Timestamp, since start: Timestamp? = nil) -> String {
+    let length = at.nanoseconds(since: start ?? firstSeen)
     let scale: UInt64 = isShort ? 1_000_000 : 1_000
     let parts = length.magnitude / (1_000_000_000 / scale)
     let part = String(parts % scale)

@@ -215,12 +215,12 @@ def check_problems_in_the_ladder(bench):
 
 def check_times_of_the_ladder(bench):
     terminal = at_screen(bench, "ladder")
-    terminal.wait(r"^ +\+1\.854 +│─+ data 14209857 ")
+    terminal.wait(r"^ +\+2\.000 +│─+ data 14209857 ")
     terminal.press("t")
     lines = terminal.wait(r"^08:53:22\.310 +│─+ data 14209857 |^ +08:53:22\.310 +│─+ data 14209857 ")
     assert not re.search(r"^ +\+\d", "\n".join(lines), re.M)
     terminal.press("t")
-    terminal.wait(r"^ +\+1\.854 +│─+ data 14209857 ")
+    terminal.wait(r"^ +\+2\.000 +│─+ data 14209857 ")
 
 
 def check_a_ladder_of_a_message(bench):
