@@ -23,7 +23,7 @@ extension Browser {
     let isFull = grid.height >= Self.fullHeight
     var row = 1
     if isFull, isHome {
-      putTitle(&grid, [spanText(width: grid.width)].compactMap { $0 }, isLoose: true)
+      putTitle(&grid, spanTexts, isLoose: true, separator: " ")
       row = putTotals(&grid, from: row)
       putTimeline(&grid, row: row)
       row += 2
@@ -47,13 +47,13 @@ extension Browser {
   // MARK: Title and totals
 
   /// The first row: the file, and of `parts` those that fit. `isLoose` says that they are as good at the end of the row.
-  private func putTitle(_ grid: inout Grid, _ parts: [String], isLoose: Bool) {
+  private func putTitle(_ grid: inout Grid, _ parts: [String], isLoose: Bool, separator: String = ", ") {
     let state = stateText(width: grid.width)
     let end = grid.width - (state.isEmpty ? 0 : cells(state) + 2)
     var at = grid.put(" imdump  ", row: 0, column: 0, style: Style(.plain, .bold))
     at += grid.put(source.title, row: 0, column: at, limit: max(8, isLoose ? grid.width / 2 : grid.width / 3))
     for (i, part) in parts.enumerated() {
-      let text = (i == 0 ? "  " : ", ") + part
+      let text = (i == 0 ? "  " : separator) + part
       guard at + cells(text) < end else { break }
       at += grid.put(text, row: 0, column: at)
     }
@@ -149,12 +149,20 @@ extension Browser {
     return first + lines.count
   }
 
-  /// From when to when the connections were, by the local clock; `nil` where that is not known.
-  private func spanText(width: Int) -> String? {
-    guard hasTotals, let first = totals.connections.first, let last = totals.connections.last else { return nil }
+  /// From when to when the connections were, by the local clock, and its zone; empty where that is not known.
+  private var spanTexts: [String] {
+    guard hasTotals, let first = totals.connections.first, let last = totals.connections.last else { return [] }
     func clock(_ time: Timestamp) -> String { String(MessageItem.clock(time, zone).prefix(8)) }
     let (day, lastDay) = (MessageItem.date(first, zone), MessageItem.date(last, zone))
-    return "\(day) \(clock(first)) to \(day == lastDay ? "" : lastDay + " ")\(clock(last))"
+    let (begun, ended) = (zoneText(first), zoneText(last))
+    // Clocks may have been put forward or back meanwhile.
+    let begin = "\(day) \(clock(first))" + (begun == ended ? "" : " " + begun)
+    return ["\(begin) to \(day == lastDay ? "" : lastDay + " ")\(clock(last))", ended]
+  }
+
+  /// How far the local clock is from UTC: `+08:00`; of UTC itself, `UTC`.
+  private func zoneText(_ time: Timestamp) -> String {
+    zone.name(at: time.seconds) == "UTC" ? "UTC" : LocalZone.text(of: zone.offset(at: time.seconds))
   }
 
   // MARK: The graph

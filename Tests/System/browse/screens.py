@@ -331,7 +331,7 @@ def check_home(bench):
     capture = bench.sample("tjp-weak-network.pcap")
     terminal = bench.terminal(capture)
     lines = terminal.wait(r"to 08:55:08[\s\S]*ACK p50 up 26 ms, down 122 ms", absent="●")
-    assert re.search("  2025-10-09 08:53:20 to 08:55:08 *$", lines[0]), lines[0]
+    assert re.search("  2025-10-09 08:53:20 to 08:55:08 UTC *$", lines[0]), lines[0]
     assert lines[1] == " 8 connections (1 refused, 1 timed out, 2 reset), 3 sessions, 51 messages,", lines[1]
     assert lines[2] == " 2 lost, 5 retries, 1 of 13 heartbeats missed, ACK p50 up 26 ms, down 122 ms", lines[2]
     # A mark for each time at which a message was lost.
