@@ -8,6 +8,8 @@ package struct BrowsedSource: Equatable, Sendable {
   package var interface: String?
   /// Options of the command line with which captures are decoded, to be repeated in the command that prints the same.
   package var options: [String]
+  /// The capture filter; `nil` without one.
+  package var captureFilter: String?
   /// The named fields of its protocols that name a topic.
   package var topicFields = ["topic"]
   /// The captures that a store was made of; empty while that is not known.
@@ -20,12 +22,14 @@ package struct BrowsedSource: Equatable, Sendable {
     self.options = options
   }
 
-  /// The name of the first file, without its folder.
-  var title: String {
-    if let interface { return interface }
-    let name = files.first.map { String($0.split(separator: "/").last ?? "") } ?? ""
-    return files.count > 1 ? "\(name) and \(files.count - 1) more" : name
-  }
+  /// The name of the first file, without its folder, or of the interface.
+  var fileName: String { interface ?? files.first.map { String($0.split(separator: "/").last ?? "") } ?? "" }
+
+  /// What the title calls it.
+  var title: String { interface == nil && files.count > 1 ? "\(fileName) and \(files.count - 1) more" : fileName }
+
+  /// The capture filter as words of a command line: the last ones.
+  var filterWords: [String] { captureFilter.map { [$0] } ?? [] }
 }
 
 /// What a live capture has counted.

@@ -7,24 +7,25 @@ extension Browser {
   var equivalentCommand: String {
     switch screen {
     case .sessions:
-      source.isStore
+      // The command counts all sessions, and has no order but this.
+      source.isStore || sessionSignal.value.order != SessionOrder() || times != nil
         ? query("SELECT * FROM sessions\(sessionConditions) ORDER BY \(Self.order(sessionSignal.value.order))")
-        : command("messages", ["--by", "session"] + timeFilter)
+        : command("messages", ["--by", "session"])
     case .connections:
-      source.isStore
-        ? query(
+      if !source.isStore, let connectionFilter {
+        command("streams", ["--sort", "problems"] + connectionFilter)
+      } else {
+        query(
           "SELECT * FROM connection\(connectionConditions) ORDER BY \(StoredConnection.worstFirst) LIMIT \(ConnectionsRequest.limit)"
         )
-        : command("streams", ["--sort", "problems"] + connectionFilter)
+      }
     // SQL has no percentiles.
     case .types:
       command(
         "messages", ["--by", types.rows.selected?.isTopic == true ? "topic" : "type"] + timeFilter)
     case .problems:
-      source.isStore
-        ? query("SELECT kind, cause, count(*) FROM problems\(sqlTimes.map { " WHERE " + $0 } ?? "") GROUP BY 1, 2")
-        : command("stats", timeFilter)
-    case .ladder: command("ladder", ["--conn", "\(ladderConnection)"] + ladderTimes)
+      query("SELECT kind, cause, count(*) FROM problems\(sqlTimes.map { " WHERE " + $0 } ?? "") GROUP BY 1, 2")
+    case .ladder: ladderCommand
     case .frame:
       // Of all frames the one that its packet completed.
       command(
@@ -106,6 +107,7 @@ extension Browser {
   }
 
   private static func order(_ order: SessionOrder) -> String {
+    let pins = order.pins.isEmpty ? "" : "id IN (\(order.pins.sorted().map { "\($0)" }.joined(separator: ", "))) DESC, "
     let key =
       switch order.sort {
       case .problems: worstFirst(isReversed: order.isReversed)
@@ -117,9 +119,9 @@ extension Browser {
       case .lost: "unanswered + damaged\(order.isReversed ? "" : " DESC"), rejected"
       case .last: "last_us"
       }
-    if order.sort == .problems { return key }
+    if order.sort == .problems { return pins + key }
     let isDescending = (order.sort != .number && order.sort != .name) != order.isReversed
-    return key + (isDescending ? " DESC" : "")
+    return pins + key + (isDescending ? " DESC" : "")
   }
 
   private static func worstFirst(isReversed: Bool) -> String {
@@ -128,10 +130,12 @@ extension Browser {
       separator: ", ")
   }
 
-  /// The connections of the list, for a command that reads captures, which has other filters: by their numbers where there are few.
-  private var connectionFilter: [String] {
+  /// The connections of the list, for a command that reads captures, which has other filters: all, or a few by their numbers; `nil`
+  /// where it cannot list just them.
+  private var connectionFilter: [String]? {
     let wanted = connections.signal.value
-    guard !wanted.filter.isEmpty || wanted.times != nil, connections.rows.items.count <= 200 else { return [] }
+    guard !wanted.filter.isEmpty || wanted.times != nil else { return [] }
+    guard (1...200).contains(connections.rows.items.count) else { return nil }
     let numbers = connections.rows.items.map { "\($0.id)" }.sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
     return ["-Y", "conn in {" + numbers.joined(separator: ", ") + "}"]
   }
@@ -210,16 +214,44 @@ extension Browser {
     "\"" + name.reduce(into: "") { $0 += ["\"", "\\"].contains($1) ? "\\\($1)" : String($1) } + "\""
   }
 
+  private var frameMessage: StoredMessage? { framed }
+
+  // MARK: Command lines
+
+  /// A query of the store, or of one that a command in front of it makes of the captures.
   private func query(_ sql: String) -> String {
-    (["imdump", "query"] + source.files + [sql]).map(shellWord).joined(separator: " ")
+    if source.isStore { return Self.line(["query"] + source.files + [sql]) }
+    let store = "\(source.fileName).db"
+    let making =
+      isOnlyLive
+      ? written("--store", store)
+      : Self.line(["index"] + source.files + ["-o", store] + source.options + source.filterWords)
+    return making + " && " + Self.line(["query", store, sql])
   }
 
-  private var frameMessage: StoredMessage? { framed }
+  /// The ladder. It reads files only: of an interface, one that a command in front of it writes.
+  private var ladderCommand: String {
+    let options = ["--conn", "\(ladderConnection)"] + ladderTimes
+    guard isOnlyLive else { return command("ladder", options) }
+    let capture = "\(source.fileName).pcapng"
+    return written("-w", capture) + " && " + Self.line(["ladder", capture] + source.options + options)
+  }
+
+  /// Whether there is nothing to read but an interface.
+  private var isOnlyLive: Bool { !source.isStore && source.files.isEmpty && source.interface != nil }
+
+  /// The command that captures into a file.
+  private func written(_ option: String, _ file: String) -> String {
+    Self.line(["-i", source.interface ?? "", option, file] + source.options + source.filterWords)
+  }
 
   private func command(_ name: String?, _ options: [String]) -> String {
     // Of a store, the captures behind it.
-    let files = source.isStore ? source.captures : source.files
-    return (["imdump"] + [name].compactMap { $0 } + files + source.options + options).map(shellWord).joined(
-      separator: " ")
+    let files = isOnlyLive ? ["-i", source.interface ?? ""] : source.isStore ? source.captures : source.files
+    return Self.line([name].compactMap { $0 } + files + source.options + options + source.filterWords)
+  }
+
+  private static func line(_ words: [String]) -> String {
+    (["imdump"] + words).map(shellWord).joined(separator: " ")
   }
 }

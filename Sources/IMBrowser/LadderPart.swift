@@ -165,7 +165,11 @@ struct LadderPart {
           isOfMessage: false)
       }
       let row = rows[index]
-      if let message = row.message { near = message }
+      // A line that names a connection is in front of its first message.
+      let isName = if case .connection = row.id.kind { true } else { false }
+      if let message = row.message ?? (isName && index + 1 < rows.count ? rows[index + 1].message : nil) {
+        near = message
+      }
       return LadderItem(id: row.id, line: line, time: row.at, message: near, isOfMessage: row.message != nil)
     }
   }

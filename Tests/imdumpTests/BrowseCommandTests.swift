@@ -1,4 +1,5 @@
 import Foundation
+import IMOutput
 @testable import IMBrowser
 @testable import IMStore
 import IMTestSupport
@@ -31,10 +32,21 @@ import Testing
     return isWord ? words + [word] : words
   }
 
+  /// What a command line prints. It may have several commands, of which the last one prints; they run in a folder of their own.
   private static func run(_ line: String, _ options: [String]) throws -> [[String: Any]] {
-    var words = words(line)
-    #expect(words.removeFirst() == "imdump")
-    return try Store.objects(words + ["--json"] + options)
+    let commands = words(line).split(separator: "&&").map { Array($0) }
+    let folder = try Scratch()
+    var output = ""
+    for (i, command) in commands.enumerated() {
+      #expect(command.first == "imdump", "\(line)")
+      var arguments = Array(command.dropFirst())
+      if i == commands.count - 1 { arguments += ["--json"] + (arguments.first == "query" ? [] : options) }
+      let run = try Program.run(
+        Command.program.path, arguments, environment: Command.environment, folder: folder.url.path, input: nil)
+      try #require(run.ending.status == 0, "\(line): \(run.errors)")
+      output = run.output
+    }
+    return try Store.objects(of: output)
   }
 
   private static func browser(_ store: Store, isStore: Bool, _ sample: String) -> Browser {
@@ -71,14 +83,14 @@ import Testing
   }
 
   /// Problems by kind and cause, counted by SQLite and by the browser.
-  @Test(arguments: ["tjp-weak-network.pcap", "tjp-damage.pcap", "smpp-gateway.pcap"])
-  func problemsAreThoseOfTheList(_ sample: String) throws {
+  @Test(arguments: ["tjp-weak-network.pcap", "tjp-damage.pcap", "smpp-gateway.pcap"], [true, false])
+  func problemsAreThoseOfTheList(_ sample: String, _ isStore: Bool) throws {
     let store = try Store(sample)
     let reader = try StoreReader(store.path)
     let whole = try reader.problemCounts()
     let first = try #require(whole.map(\.first).min()), last = try #require(whole.map(\.first).max())
     for times in [nil, first..<last.advanced(by: 1_000)] as [Range<Timestamp>?] {
-      var browser = Self.browser(store, isStore: true, sample)
+      var browser = Self.browser(store, isStore: isStore, sample)
       browser.screen = .problems
       browser.times = times
       let line = browser.equivalentCommand
@@ -91,14 +103,14 @@ import Testing
   }
 
   /// The command lists the sessions of a time, as the list has them.
-  @Test(arguments: ["tjp-weak-network.pcap", "mqtt5-mosquitto.pcap"])
-  func sessionsAreThoseOfTheTime(_ sample: String) throws {
+  @Test(arguments: ["tjp-weak-network.pcap", "mqtt5-mosquitto.pcap"], [true, false])
+  func sessionsAreThoseOfTheTime(_ sample: String, _ isStore: Bool) throws {
     let store = try Store(sample)
     let sessions = try StoreReader(store.path).sessions()
     let begins = sessions.compactMap(\.first).sorted()
     let first = try #require(begins.first)
     for end in begins + [first] {
-      var browser = Self.browser(store, isStore: true, sample)
+      var browser = Self.browser(store, isStore: isStore, sample)
       browser.screen = .sessions
       browser.times = first..<end.advanced(by: 1_000)
       let line = browser.equivalentCommand
@@ -121,10 +133,9 @@ import Testing
       let shown = try reader.connections(words: request.words, limit: ConnectionsRequest.limit)
       browser.connections.signal = CombinedSignal(request, quiet: .zero, patience: .zero)
       browser.connections.rows.replace(shown)
-      if shown.isEmpty, !isStore { continue }
       let line = browser.equivalentCommand
       let found = try Self.run(line, isStore ? [] : ["-q"])
-      let ids = found.compactMap { ($0[isStore ? "id" : "conn"] as? NSNumber)?.int64Value }
+      let ids = found.compactMap { (($0["id"] ?? $0["conn"]) as? NSNumber)?.int64Value }
       #expect(isStore ? ids == shown.map(\.id) : ids.sorted() == shown.map(\.id).sorted(), "\(line)")
       for row in shown {
         let counted = try store.rows(
@@ -239,17 +250,51 @@ import Testing
   @Test func sessionsAreThoseOfTheList() throws {
     let store = try Store("tjp-weak-network.pcap")
     let sessions = try StoreReader(store.path).sessions()
+    func check(_ order: SessionOrder, isStore: Bool) throws {
+      var browser = Self.browser(store, isStore: isStore, "tjp-weak-network.pcap")
+      var request = browser.sessionSignal.value
+      request.order = order
+      browser.sessionSignal = CombinedSignal(request, quiet: .milliseconds(20), patience: .milliseconds(40))
+      let shown = try #require(order.arrange(sessions)).map { Int($0.id) }
+      let line = browser.equivalentCommand
+      #expect(try Self.run(line, []).compactMap { $0["id"] as? Int } == shown, "\(order.sort) \(line)")
+    }
+    var order = SessionOrder()
     for filter in ["", "49147", "192.0.2 tjp", "state:recon", "!state:open", "nobody", "it's"] {
       for sort in SessionSort.allCases {
-        var browser = Self.browser(store, isStore: true, "tjp-weak-network.pcap")
-        var request = browser.sessionSignal.value
-        request.order.filter = filter
-        request.order.sort = sort
-        browser.sessionSignal = CombinedSignal(request, quiet: .milliseconds(20), patience: .milliseconds(40))
-        let shown = try #require(request.order.arrange(sessions)).map { Int($0.id) }
-        let line = browser.equivalentCommand
-        #expect(try Self.run(line, []).compactMap { $0["id"] as? Int } == shown, "\(sort) \(line)")
+        (order.filter, order.sort, order.pins) = (filter, sort, [])
+        try check(order, isStore: true)
+        order.pins = [3]
+        try check(order, isStore: true)
       }
+    }
+    // Of a capture, the command makes a store of it first.
+    for (filter, sort) in [("40475", .problems), ("", .last), ("it's", .number)] as [(String, SessionSort)] {
+      (order.filter, order.sort, order.pins) = (filter, sort, [])
+      try check(order, isStore: false)
+    }
+    // All of them in their usual order are what a command that needs none prints.
+    let line = Self.browser(store, isStore: false, "tjp-weak-network.pcap").equivalentCommand
+    #expect(line == "imdump messages \(Samples.path("tjp-weak-network.pcap")) --by session")
+    #expect(try Self.run(line, ["-q"]).compactMap { $0["messages"] as? Int } == [15, 12, 24])
+  }
+
+  /// The ladder of a session that has several connections: the command draws that of the row that is selected.
+  @Test func theLadderIsThatOfTheRow() throws {
+    let store = try Store("tjp-weak-network.pcap")
+    let reader = try StoreReader(store.path)
+    let session = try #require(try reader.sessions().first { $0.name == "49147" })
+    let request = LadderRequest(generation: 1, choice: PageChoice(session: session.id), place: .after(0))
+    let items = try #require(try LadderFinder(reader).part(request)).items
+    var browser = Self.browser(store, isStore: false, "tjp-weak-network.pcap")
+    (browser.screen, browser.ladderSession) = (.ladder, session)
+    browser.ladder.list.replace(items)
+    let path = Samples.path("tjp-weak-network.pcap")
+    for (label, connection) in [
+      ("connection #1:", 1), ("data 14209862", 1), ("connection #8:", 8), ("control 47766290", 8),
+    ] {
+      browser.ladder.list.select(try #require(items.firstIndex { $0.line.label.hasPrefix(label) }))
+      #expect(browser.equivalentCommand == "imdump ladder \(path) --conn \(connection)", "\(label)")
     }
   }
 }

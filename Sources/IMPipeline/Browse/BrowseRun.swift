@@ -59,7 +59,8 @@ package func runBrowse(
   // A store that is read is kept, and with it what was looked up.
   if names?.resolver != nil { names?.keepsNames = isStore }
   guard let wakeEnd = listenToSignals() else { return .failure }
-  var source = BrowsedSource(files: input.files, isStore: isStore, options: words(asked, input.captureFilter))
+  var source = BrowsedSource(files: input.files, isStore: isStore, options: words(asked, nil))
+  source.captureFilter = input.captureFilter
   source.topicFields = MessageText.topicFields(plans.frames)
   if !isStore { source.captures = input.files }
   var browser = Browser(source, zone: .local, hasMouse: options.hasMouse)

@@ -33,7 +33,7 @@ struct LiveBrowse {
       throw UsageError(message: "-w - is not possible with browse: the screen is on standard output")
     }
     sandbox = try Sandbox(input.sandbox, isLive: true)
-    var source = BrowsedSource(interface: input, words(decode, input.captureFilter))
+    var source = BrowsedSource(interface: input, words(decode, nil))
     self.input = input
     // The bytes of a message that is shown can be asked for: they are in the file then.
     self.input.isUnbuffered = true
@@ -111,6 +111,6 @@ extension BrowsedSource {
   /// What is captured on an interface: where packets are written they can be read again.
   fileprivate init(interface input: InputOptions, _ words: [String]) {
     self.init(files: input.writePath.map { [$0] } ?? [], isStore: false, options: words)
-    interface = input.interface
+    (interface, captureFilter) = (input.interface, input.captureFilter)
   }
 }
