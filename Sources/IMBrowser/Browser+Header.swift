@@ -254,8 +254,10 @@ extension Browser {
   mutating func beginList(_ grid: inout Grid) -> Int {
     listTop = headingRow + 1
     let room = grid.height - listTop - 2
-    // A row divides them.
-    preview.height = grid.height >= Self.previewHeight && room >= 10 ? min(room / 2 - 1, Self.previewLimit) : 0
+    // A row divides them. Where nothing is decoded, the rows are for what says why.
+    let hasPreview = !hasNothingDecoded || screen == .connections
+    preview.height =
+      hasPreview && grid.height >= Self.previewHeight && room >= 10 ? min(room / 2 - 1, Self.previewLimit) : 0
     return room - (preview.height > 0 ? preview.height + 1 : 0)
   }
 

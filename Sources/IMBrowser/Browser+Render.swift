@@ -170,25 +170,42 @@ extension Browser {
     }
   }
 
+  /// Whether nothing was decoded, so that lists say what there is instead.
+  var hasNothingDecoded: Bool {
+    totals.sessions == 0 && sessionsShown != nil && !progress.isLoading && !progress.isLive
+  }
+
   /// Where nothing is decoded: why, and the command to try, below `rows` rows of the list, as far as there is space.
   func putUnread(_ grid: inout Grid, below rows: Int = 0) {
-    guard totals.sessions == 0, sessionsShown != nil, !progress.isLoading, !progress.isLive else { return }
-    var row = listTop + 1 + rows
+    guard hasNothingDecoded else { return }
+    let first = listTop + 1 + rows
     let end = grid.height - 2 - (preview.height > 0 ? preview.height + 1 : 0)
-    for sentence in progress.unread + ["all TCP connections, with ports and TLS names: " + connectionsCommand] {
-      var line = ""
-      for word in plainText(sentence).split(separator: " ").map(String.init) + [""] {
-        let isOver = word.isEmpty || cells(line) + cells(word) + 4 > grid.width
-        if isOver, !line.isEmpty {
-          guard row < end else { return }
-          grid.put(fitted: " " + line, row: row, column: 0, width: grid.width, style: Style(.warning))
-          row += 1
-          line = ""
-        }
-        line += (line.isEmpty ? "" : " ") + word
-      }
-      row += 1
+    for (i, line) in unreadLines(width: grid.width - 2, count: end - first).enumerated() {
+      grid.put(" " + line, row: first + i, column: 0, limit: grid.width, style: Style(.warning))
     }
+  }
+
+  /// Why nothing is decoded, and the command to try, in at most `count` lines of `width` cells: the command is whole, or there are
+  /// none.
+  private func unreadLines(width: Int, count: Int) -> [String] {
+    func lines(_ text: String) -> [String] {
+      wrapped(plainText(text), cells: width).map { String($0.hasSuffix(" ") ? $0.dropLast() : $0) }
+    }
+    let title = "all TCP connections, with ports and TLS names:"
+    let isShort = cells(title) + 1 + cells(plainText(connectionsCommand)) <= width
+    let command =
+      isShort ? lines(title + " " + connectionsCommand) : lines(title) + lines(connectionsCommand)
+    let room = count - command.count
+    guard room >= 0 else { return [] }
+    let parts = progress.unread.map(lines)
+    // A blank line behind each where there is room for it.
+    var why = parts.flatMap { $0 + [""] }
+    if why.count > room { why = Array(parts.joined()) }
+    if why.count > room {
+      why = Array(why.prefix(room))
+      if let last = why.popLast() { why.append(String(prefix(last, cells: width - 2)) + " …") }
+    }
+    return why + command
   }
 
   func select(_ grid: inout Grid, row: Int) {
