@@ -164,7 +164,9 @@ extension Browser {
     sessions.resize(beginList(&grid))
     let order = sessionSignal.value.order
     let person = names.map { names in { (session: StoredSession) in Self.personName(session, names) } }
-    putTable(sessions, SessionTable.columns(order, zone, hasOneWay: totals.oneWay > 0, person: person), &grid)
+    putTable(
+      sessions,
+      SessionTable.columns(order, zone, of: sessions.items, hasOneWay: totals.oneWay > 0, person: person), &grid)
     if let session = sessions.selected {
       putPreview(&grid, "session \(session.name ?? "#\(session.id)"): latest problems", none: "no problems")
     }

@@ -50,8 +50,18 @@ extension Browser {
 
   private var connectionColumns: [Column<StoredConnection>] {
     let zone = zone
-    let widest = connections.rows.items.map { cells(Self.protocolText($0)) }.max() ?? 0
+    // Names of servers come from the traffic: a long one leaves room for the other columns.
+    let widest = min(60, connections.rows.items.map { cells(Self.protocolText($0)) }.max() ?? 0)
+    let client = connections.rows.items.reduce(0) { max($0, $1.client.utf8.count) }
+    let server = connections.rows.items.reduce(0) { max($0, $1.server.utf8.count) }
     let hasOneWay = totals.oneWay > 0
+    // Where nothing is decoded, who talks to whom about what matters more than counts that nobody knows.
+    let isRead = totals.connections.all == 0 || totals.connections.undecoded < totals.connections.all
+    func counted(_ count: KeyPath<StoredConnection, Int64>, _ colour: Style.Colour? = nil) -> (StoredConnection) -> (
+      String, Style
+    ) {
+      { $0.profile == nil ? ("-", Style(.faint)) : Self.count($0[keyPath: count], colour) }
+    }
     func clock(_ time: Timestamp?) -> (String, Style) {
       (time.map { String(MessageItem.clock($0, zone).prefix(8)) } ?? "-", .plain)
     }
@@ -64,6 +74,8 @@ extension Browser {
       case "reset": ("rst" + (connection.resetBy.map { " " + $0 } ?? ""), Style(.warning))
       case "refused": ("refused", Style(.alarm))
       case "timeout": ("timeout", Style(.alarm))
+      // What follows a FIN of one side only may be anything.
+      case "half": ("open", .plain)
       default: (connection.state, .plain)
       }
     }
@@ -73,17 +85,22 @@ extension Browser {
           ? ("!", Style(.alarm, .bold)) : (connection.retries > 0 ? "R" : " ", Style(.warning, .bold))
       },
       Column(title: "#", width: 5, isRight: true, priority: 0) { ("\($0.id)", Style(.faint)) },
-      Column(title: "start", width: 8, priority: 5) { clock($0.first) },
-      Column(title: "client", width: 19, isFlexible: true, priority: 1) { ($0.client, Style(.name)) },
-      Column(title: "server", width: 18, priority: 9) { ($0.server, .plain) },
-      Column(title: "protocol", width: min(24, max(8, widest)), priority: 6) { (Self.protocolText($0), .plain) },
+      Column(title: "start", width: 8, priority: isRead ? 6 : 5) { clock($0.first) },
+      Column(title: "client", width: 19, longest: client, priority: 1) { ($0.client, Style(.name)) },
+      Column(title: "server", width: 18, longest: server, priority: isRead ? 9 : 3) { ($0.server, .plain) },
+      Column(
+        title: "protocol", width: isRead ? 8 : min(20, max(8, widest)), longest: widest, priority: isRead ? 5 : 2
+      ) { (Self.protocolText($0), .plain) },
       Column(title: "end", width: 7, priority: 4) { end($0) },
-      Column(title: "msgs", width: 6, isRight: true, priority: 2) { Self.count($0.messages) },
-      Column(title: "one-way", width: 7, isRight: true, isShown: hasOneWay, priority: 8) { Self.count($0.oneWay) },
-      Column(title: "retry", width: 5, isRight: true, priority: 7) { Self.count($0.retries, .warning) },
-      Column(title: "lost", width: 5, isRight: true, priority: 3) { Self.count($0.lost, .alarm) },
-      Column(title: "rejected", width: 8, isRight: true, priority: 10) { Self.count($0.rejected, .alarm) },
-      Column(title: "hb missed", width: 9, isRight: true, priority: 11) { Self.count($0.lostHeartbeats, .warning) },
+      Column(title: "msgs", width: 6, isRight: true, priority: isRead ? 2 : 16, text: counted(\.messages)),
+      Column(title: "one-way", width: 7, isRight: true, isShown: hasOneWay, priority: 8, text: counted(\.oneWay)),
+      Column(title: "retry", width: 5, isRight: true, priority: isRead ? 7 : 18, text: counted(\.retries, .warning)),
+      Column(title: "lost", width: 5, isRight: true, priority: isRead ? 3 : 17, text: counted(\.lost, .alarm)),
+      Column(
+        title: "rejected", width: 8, isRight: true, priority: isRead ? 10 : 19, text: counted(\.rejected, .alarm)),
+      Column(
+        title: "hb missed", width: 9, isRight: true, priority: isRead ? 11 : 20,
+        text: counted(\.lostHeartbeats, .warning)),
       Column(title: "retrans", width: 7, isRight: true, priority: 12) { Self.count($0.retransmissions, .warning) },
       Column(title: "bytes c2s", width: 10, isRight: true, priority: 13) { bytes($0.bytesToServer) },
       Column(title: "bytes s2c", width: 10, isRight: true, priority: 13) { bytes($0.bytesToClient) },

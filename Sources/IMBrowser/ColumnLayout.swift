@@ -3,9 +3,11 @@ import IMTerminal
 /// A column of a table.
 struct Column<Item> {
   let title: String
-  /// Cells that it takes; of the one that takes what is left, the least.
+  /// Cells that it takes, at least.
   let width: Int
-  /// Whether it takes what is left.
+  /// Cells of its longest text, up to which it takes what the others leave.
+  var longest = 0
+  /// Whether it takes what is left after that.
   var isFlexible = false
   var isRight = false
   /// Whether there is anything to show in it.
@@ -30,8 +32,14 @@ struct ColumnLayout<Item> {
       left -= needed
       chosen.insert(i)
     }
+    var widths = columns.map(\.width)
+    for i in chosen.sorted(by: { (columns[$0].priority, $0) < (columns[$1].priority, $1) }) {
+      let more = min(left, max(0, columns[i].longest - columns[i].width))
+      widths[i] += more
+      left -= more
+    }
     for (i, column) in columns.enumerated() where chosen.contains(i) {
-      self.columns.append((column, column.width + (column.isFlexible ? min(left, 30) : 0)))
+      self.columns.append((column, widths[i] + (column.isFlexible ? min(left, 30) : 0)))
     }
   }
 

@@ -16,11 +16,14 @@ enum SessionTable {
     }
   }
 
-  /// The columns; that of one-way messages is shown where `hasOneWay`, and `person` gives the name beside a session's id, where
-  /// names were asked for.
+  /// The columns of `sessions`; that of one-way messages is shown where `hasOneWay`, and `person` gives the name beside a session's
+  /// id, where names were asked for.
   static func columns(
-    _ order: SessionOrder, _ zone: LocalZone, hasOneWay: Bool = false, person: ((StoredSession) -> String?)? = nil
+    _ order: SessionOrder, _ zone: LocalZone, of sessions: [StoredSession], hasOneWay: Bool = false,
+    person: ((StoredSession) -> String?)? = nil
   ) -> [Column<StoredSession>] {
+    let client = sessions.reduce(0) { max($0, $1.client.utf8.count) }
+    let server = sessions.reduce(0) { max($0, $1.server.utf8.count) }
     func number(_ value: Int64) -> String { grouped(UInt64(max(0, value))) }
     func title(_ text: String, _ sort: SessionSort) -> String {
       order.sort == sort ? text + (order.isReversed ? "▲" : "▼") : text
@@ -51,8 +54,8 @@ enum SessionTable {
       },
     ]
     let others: [Column<StoredSession>] = [
-      Column(title: "client", width: 21, priority: 7) { ($0.client, .plain) },
-      Column(title: "server", width: 21, priority: 11) { ($0.server, .plain) },
+      Column(title: "client", width: 21, longest: client, priority: 7) { ($0.client, .plain) },
+      Column(title: "server", width: 21, longest: server, priority: 11) { ($0.server, .plain) },
       Column(title: "profile", width: 8, priority: 12) { ($0.profile, .plain) },
       Column(title: "state", width: 6, priority: 6) { state($0.state) },
       Column(title: "conns", width: 5, isRight: true, priority: 10) { (number($0.connections), .plain) },

@@ -125,7 +125,7 @@ import Testing
   func connectionsAreThoseOfTheList(_ sample: String, _ isStore: Bool) throws {
     let store = try Store(sample)
     let reader = try StoreReader(store.path)
-    for words in ["", "tjp closed", "127.0.0.1", "it's"] {
+    for words in ["", "tjp closed", "127.0.0.1", "it's", "rst", "fin", "open"] {
       var browser = Self.browser(store, isStore: isStore, sample)
       browser.screen = .connections
       var request = ConnectionsRequest()

@@ -50,9 +50,9 @@ package struct StoredConnection: Equatable, Sendable {
   package static func lasted(into times: Range<Timestamp>) -> String {
     "\(begun) < \(times.upperBound.microseconds) AND \(ended) >= \(times.lowerBound.microseconds)"
   }
-  /// What the words of a filter are looked for in, in SQL.
+  /// What the words of a filter are looked for in, in SQL: of the state, also what lists call it.
   package static let searchedText =
-    "lower(client || ' ' || server || ' ' || ifnull(protocol, ifnull(profile, '')) || ' ' || ifnull(carrier, '') || ' ' || ifnull(state, 'open'))"
+    "lower(client || ' ' || server || ' ' || ifnull(protocol, ifnull(profile, '')) || ' ' || ifnull(carrier, '') || ' ' || ifnull(state, 'open') || CASE state WHEN 'closed' THEN ' fin' WHEN 'reset' THEN ' rst' WHEN 'half' THEN ' open' ELSE '' END)"
   /// The columns in the order in which `init` reads them.
   static let columns = """
     id, client, server, via, carrier, profile, ifnull(protocol, profile), ifnull(state, 'open'), rst_by, messages, \

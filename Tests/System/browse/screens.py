@@ -361,9 +361,12 @@ def check_connections(bench):
     terminal.press("3")
     lines = shown(terminal, "connections")
     terminal.wait("8 of 8   by problems")
-    rows = bench.imdump("query", store, "SELECT id, client, messages, retries, unanswered FROM connection", "--format", "csv")
+    rows = bench.imdump("query", store, "SELECT id, client, profile, messages, retries, unanswered FROM connection",
+                        "--format", "csv")
     for row in rows.stdout.splitlines()[1:]:
-        number, client, *counts = row.split(",")
+        number, client, profile, *counts = row.split(",")
+        if not profile:
+            counts = ["-"] * 3
         row_of(terminal.lines(), r"^[!R ] +%s \S+ %s .* +%s$" % (number, re.escape(client), " +".join(counts)))
     terminal.press("l")
     shown(terminal, "ladder")
