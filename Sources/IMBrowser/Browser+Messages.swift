@@ -9,8 +9,9 @@ extension Browser {
     putHeading(&grid)
     let room = grid.height - listTop - 2
     // Beside the list where there is room for both, beneath it where there are rows enough.
-    let isBeside = grid.width >= 150 && !hasNothingDecoded
-    let detailRows = isBeside || hasNothingDecoded ? 0 : grid.height >= 20 ? max(8, room / 3) : 0
+    let saysUnread = hasNothingDecoded && messages.items.isEmpty
+    let isBeside = grid.width >= 150 && !saysUnread
+    let detailRows = isBeside || saysUnread ? 0 : grid.height >= 20 ? max(8, room / 3) : 0
     let width = isBeside ? grid.width - 56 : grid.width
     messages.resize(room - detailRows)
     let layout = RowLayout(
@@ -30,7 +31,7 @@ extension Browser {
         grid.restyle(row: listTop + i, columns: 0..<width) { $0.with(.reverse) }
       }
     }
-    putUnread(&grid)
+    if saysUnread { putUnread(&grid) }
     if isBeside {
       for i in 0..<room { grid.put("│", row: listTop + i, column: width, style: Style(.faint)) }
       putDetails(&grid, top: listTop, left: width + 2, width: grid.width - width - 2, height: room)

@@ -230,7 +230,7 @@ extension Browser {
       layout.put(problems.items[index], &grid, row: listTop + i)
       if index == problems.index { select(&grid, row: listTop + i) }
     }
-    putUnread(&grid)
+    putUnread(&grid, below: problems.visible.count)
     guard let row = problems.selected else { return }
     if row.bit == nil {
       putPreview(&grid, row.kind, none: "about a stream, not a message")
