@@ -96,9 +96,12 @@ package struct LadderFinder {
     let whole = PageChoice(session: choice.session, connection: choice.connection)
     let connection = first?.connection ?? choice.connection ?? 0
     let ends = try source.ends(ofConnection: connection)
-    let earliest = try source.ladderMessages(after: 0, whole, count: 1).first?.message
     // As `imdump ladder` has it; of a session, whose rows count from their own connections, that of its first message.
-    let begun = try source.start(ofConnection: earliest?.connection ?? connection) ?? earliest?.time
+    var begun = choice.session == nil ? try source.start(ofConnection: connection) : nil
+    if begun == nil {
+      let earliest = try source.ladderMessages(after: 0, whole, count: 1).first?.message
+      begun = try source.start(ofConnection: earliest?.connection ?? connection) ?? earliest?.time
+    }
     var ladder = Ladder(
       serial: UInt32(clamping: connection), client: ends?.client ?? "", server: ends?.server ?? "",
       profile: try source.profile(ofConnection: connection) ?? "",

@@ -1,5 +1,3 @@
-import IMStore
-import IMTerminal
 import IMWire
 import Testing
 

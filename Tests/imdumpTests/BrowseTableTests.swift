@@ -1,3 +1,4 @@
+import IMTerminal
 import IMTestSupport
 import IMWire
 import Testing
