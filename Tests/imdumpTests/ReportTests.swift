@@ -291,7 +291,7 @@ import Testing
     let sections = root.all.filter { $0.name == "section" }.compactMap { $0.attributes["id"] }
     let order = [
       "verdict", "lost", "rtt-time", "rtt-distribution", "rates", "troubles", "heartbeats", "connections-time",
-      "sequences", "ladders", "problems", "connections", "method",
+      "ladders", "problems", "connections", "method",
     ]
     #expect(sections == order.filter(sections.contains) && sections.contains("verdict") && sections.contains("method"))
     let links = (root.all.first { $0.name == "nav" }?.all ?? []).compactMap { $0.attributes["href"] }

@@ -44,8 +44,8 @@ package struct Page {
 
   /// A section of the page.
   enum Section: CaseIterable {
-    case verdict, lost, roundTrips, distribution, rates, troubles, heartbeats, lanes, sequences, ladders, problems
-    case connections, method
+    case verdict, lost, roundTrips, distribution, rates, troubles, heartbeats, lanes, ladders, problems, connections
+    case method
 
     /// Its anchor on the page.
     var id: StaticString {
@@ -58,7 +58,6 @@ package struct Page {
       case .troubles: "troubles"
       case .heartbeats: "heartbeats"
       case .lanes: "connections-time"
-      case .sequences: "sequences"
       case .ladders: "ladders"
       case .problems: "problems"
       case .connections: "connections"
@@ -77,7 +76,6 @@ package struct Page {
       case .troubles: "Lost and retried"
       case .heartbeats: "Heartbeats"
       case .lanes: "Connections over time"
-      case .sequences: "Sequence numbers"
       case .ladders: "Ladders"
       case .problems: "Problems"
       case .connections: "Connections"
@@ -96,7 +94,6 @@ package struct Page {
       case .troubles: ChartSections.troubles(model, &page)
       case .heartbeats: ChartSections.heartbeats(model, &page)
       case .lanes: LaneSection.write(model, &page)
-      case .sequences: LadderSections.sequences(model, &page)
       case .ladders: LadderSections.ladders(model, &page)
       case .problems: ProblemSection.write(model, &page)
       case .connections: ConnectionSection.write(model, &page)

@@ -79,8 +79,6 @@ enum Style {
     .dots{stroke:var(--a);stroke-width:6;stroke-linecap:round;fill:none}.whisker{stroke:var(--soft);fill:none}
     .due{stroke:var(--b);stroke-dasharray:8 5;fill:none}.miss{stroke:var(--bad);stroke-width:2;fill:none}
     .lane{fill:var(--a)}.lane.broken{fill:var(--b)}svg text.onbar{fill:var(--paper);font-size:11px;font-weight:600}
-    .await{stroke:var(--soft);fill:none}.ack{stroke:var(--good);stroke-width:2;fill:none}.dup{stroke:var(--c);stroke-width:2;fill:none}
-    svg text.retry{fill:var(--bad);font-weight:700}
     .cross{stroke:var(--ink);stroke-dasharray:3 3;visibility:hidden;fill:none}.cross.on{visibility:visible}
     @media(max-width:600px){body{padding:0 14px 48px}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:10px}\
     .tiles{grid-template-columns:1fr 1fr;gap:8px}.tiles b{font-size:1.2rem}#verdict{padding:12px 14px}#verdict h2{font-size:1.1rem}}

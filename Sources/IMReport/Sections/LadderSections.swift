@@ -2,36 +2,10 @@ import IMEngine
 import IMOutput
 import IMWire
 
-/// The worst connections, as charts and as ladders.
+/// The worst connections, as ladders.
 enum LadderSections {
-  /// At most so many connections have a chart of their numbers.
-  private static let chartLimit = 4
-  /// At most so many rows of a ladder are drawn; the chart has the rows behind, too.
+  /// At most so many rows of a ladder are drawn.
   private static let rowLimit = 80
-
-  static func sequences(_ model: ReportModel, _ page: inout Markup) {
-    let useful = model.ladders.prefix(chartLimit).filter(SequenceChart.isUseful)
-    guard !useful.isEmpty else { return }
-    Page.begin(.sequences, &page)
-    defer { Page.end(&page) }
-    page.raw(
-      """
-      <ul class="legend"><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="dots" d="M6 6h0"/><path class="await" d="M6 6H28"/>\
-      <path class="ack" d="M28 1v10"/></svg>a message and its answer</li>\
-      <li><svg viewBox="0 0 34 12" aria-hidden="true"><text class="retry" x="17" y="11" text-anchor="middle">R</text></svg>retry</li>\
-      <li><svg viewBox="0 0 34 12" aria-hidden="true"><text class="retry" x="17" y="11" text-anchor="middle">D</text></svg>duplicate after \
-      the answer</li><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="dup" d="M17 1v10"/></svg>an extra answer</li>\
-      <li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="miss" d="M13 2l8 8m0-8l-8 8"/></svg>lost or rejected</li></ul>
-
-      """)
-    for ladder in useful {
-      page.raw("<h3>")
-      page.text(ladder.title)
-      page.raw("</h3>\n<figure><div class=\"scroll\">")
-      SequenceChart.draw(ladder, model.zone, &page)
-      page.raw("</div></figure>\n")
-    }
-  }
 
   static func ladders(_ model: ReportModel, _ page: inout Markup) {
     guard model.isCut || !model.ladders.isEmpty else { return }
