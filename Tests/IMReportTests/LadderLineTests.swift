@@ -93,4 +93,34 @@ import Testing
     #expect(out.withBytes { $0.allSatisfy { $0 < 0x80 } })
     #expect(out.text.contains("|.... a retry +9.0 s ....") && out.text.contains("R1"))
   }
+
+  /// A row of a whole ladder has its packet behind its time. On a terminal no row is longer than it: what is said beside an arrow then
+  /// has a line of its own.
+  @Test(arguments: [60, 80, 100, 200, nil]) func aRowHasItsPacket(_ width: Int?) {
+    var lost = Self.sent("data 14209862", fate: .unanswered, cause: .network)
+    lost.packet = 1_234_567
+    let answer = Ladder.Step(
+      label: "ack 14209859", sequence: 14_209_859, isFromClient: false, facts: [.answer], copy: 0,
+      latency: .milliseconds(3_027), packet: 9)
+    let ladder = Self.ladder([Self.row(0, lost), Self.row(9_000, answer)])
+    var out = ByteWriter()
+    LadderText(isASCII: true, width: width).write(ladder, to: &out)
+    let lines = out.text.split(separator: "\n").map(String.init)
+    if let width { #expect(lines.allSatisfy { $0.count <= width }, "\(lines)") }
+    #expect(lines[1].contains(/^ *time +packet +client +server$/))
+    let rows = lines.filter { $0.contains(">|") || $0.contains("|<") }
+    #expect(
+      rows.map { Array($0.split(separator: " ").prefix(2)).map(String.init) } == [
+        ["+0.000", "1234567"], ["+9.000", "9"],
+      ])
+    #expect(lines.contains { $0.hasSuffix(" 3.03 s after the first copy (ambiguous, not in RTT)") }, "\(lines)")
+  }
+
+  /// By a clock, rows have the time of day.
+  @Test func aClockGivesTheTimeOfDay() {
+    let ladder = Self.ladder([Self.row(3_120, Self.sent("a"))])
+    var out = ByteWriter()
+    LadderText(isASCII: true, clock: LocalZone { _ in (28_800, "CST") }).write(ladder, to: &out)
+    #expect(out.text.split(separator: "\n").last?.hasPrefix("08:01:43.120 ") == true, "\(out.text)")
+  }
 }

@@ -42,6 +42,9 @@ import Testing
       let arrows = Self.arrows(rows)
       #expect(
         arrows.map { $0.contains(">|") ? "c2s" : "s2c" } == frames.map { $0["dir"] as? String ?? "" }, "#\(connection)")
+      // The packet that completed it, behind the time.
+      let packets = arrows.map { $0.firstMatch(of: /^ *[+-][0-9.]+ +([0-9]+)\s/).flatMap { Int($0.1) } }
+      #expect(packets == frames.map { $0["number"] as? Int }, "#\(connection)")
       let (front, kinds) = (frames.map { $0["type"] as? String ?? "" }, arrows)
       for (type, arrow) in zip(front, kinds) { #expect(arrow.contains(" \(type)"), "\(type): \(arrow)") }
       // Messages whose copies came on several connections have their fates on the first.
@@ -61,6 +64,7 @@ import Testing
   @Test func theMockUpsRows() throws {
     let rows = try Self.rows([Samples.path("tjp-weak-network.pcap"), "--conn", "1"])
     #expect(rows.first?.contains("TCP connection opened in 24.8 ms") == true)
+    #expect(rows.first?.contains(/^\s{5}\+0\.000 +\|\s/) == true)
     #expect(rows.contains { $0.contains("R1  |.... data 14209859 retry +3.0 s ....") })
     #expect(rows.contains { $0.hasSuffix("3.03 s after the first copy (ambiguous, not in RTT)") })
     #expect(rows.contains { $0.contains("heartbeat ") && $0.hasSuffix("no answer (peer)") })

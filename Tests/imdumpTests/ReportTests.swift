@@ -362,6 +362,32 @@ import Testing
     #expect(stamped.contains("<dt>Made at</dt><dd>20") && !plain.contains("Made at"))
   }
 
+  /// A ladder has the time of day of each frame, and the number of its packet, drawn and as text.
+  @Test func aLadderHasClockTimesAndPackets() throws {
+    let path = Samples.path("tjp-weak-network.pcap")
+    let (_, root) = try Self.page([path, "--utc"])
+    let frames = try Self.lines(["-q", "--print", "--format", "json", path])
+    let lost = try #require(
+      try Self.lines(["messages", "-q", "--json", "--lost", path]).first { $0["conn"] as? Int == 1 })
+    let at = try #require((lost["ts"] as? [Any])?.first as? Int)
+    let frame = try #require(frames.first { $0["conn"] as? Int == 1 && $0["ts"] as? Int == at })
+    let packet = try #require(frame["number"] as? Int), sequence = try #require(lost["seq"] as? Int)
+    // 2025-10-09T08:53:29.210123Z
+    let clock = try #require(frame["time"] as? String).split(separator: "T")[1].prefix(12)
+    let ladder = try #require(root.all.first { $0.attributes["id"] == "ladder-1" })
+    let row = try #require(
+      ladder.first("pre")?.text.split(separator: "\n").first { $0.contains(" \(sequence) ") && $0.contains("!") })
+    #expect(row.contains("\(clock)  ") && row.split(separator: " ")[1] == "\(packet)", "\(row)")
+    let drawn = ladder.all.filter { $0.name == "g" && $0.attributes["class"] == "bad" }.map { row in
+      row.all.filter { $0.name == "text" && $0.attributes["class"] == "tm" }.map(\.text)
+    }
+    #expect(drawn.contains([String(clock), "\(packet)"]), "\(drawn)")
+    let section = try #require(root.all.first { $0.attributes["id"] == "ladders" })
+    #expect(
+      section.text.contains("Times are UTC; numbers beside them are those of packets, as imdump -vv prints them."))
+    #expect(!ladder.text.contains("+8.900"))
+  }
+
   /// A capture in which nothing but resets went wrong has ladders, too.
   @Test func aResetHasALadder() throws {
     let folder = try Scratch()

@@ -88,7 +88,8 @@ package func runLadder(
     return max(status, .failure)
   }
   var out = ByteWriter()
-  drawLadder(ladder, options.format, isASCII: options.isASCII || !localeIsUTF8(), to: &out)
+  drawLadder(
+    ladder, options.format, isASCII: options.isASCII || !localeIsUTF8(), width: output.terminalWidth, to: &out)
   output.drain(&out)
   if let error = output.error {
     if error.isBrokenPipe { return .success }
@@ -101,10 +102,13 @@ package func runLadder(
   return status
 }
 
-/// Appends a ladder in a format: to what `imdump ladder` prints, or to a file that the browser saves.
-func drawLadder(_ ladder: Ladder, _ format: LadderFormat, isASCII: Bool, to out: inout ByteWriter) {
+/// Appends a ladder in a format: to what `imdump ladder` prints, or to a file that the browser saves. Lines have at most `width`
+/// columns, if there is one.
+func drawLadder(
+  _ ladder: Ladder, _ format: LadderFormat, isASCII: Bool, width: Int? = nil, to out: inout ByteWriter
+) {
   switch format {
-  case .text: LadderText(isASCII: isASCII).write(ladder, to: &out)
+  case .text: LadderText(isASCII: isASCII, width: width).write(ladder, to: &out)
   case .svg: LadderSVG().file(ladder).withUnsafeBytes { out.raw($0) }
   }
 }

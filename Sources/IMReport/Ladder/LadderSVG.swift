@@ -1,14 +1,20 @@
 package import IMOutput
+package import IMWire
 
 /// A ladder as SVG: on a page, or a file of its own.
 package struct LadderSVG {
   private static let rowHeight = 24.0
   private static let width = 960.0
+  /// Where times and the numbers of packets end, and where the middle of a mark is.
+  private static let time = 92.0, packet = 152.0, mark = 176.0
   /// The lifelines, and where what is said of a row begins.
-  private static let client = 150.0, server = 560.0, remarks = 576.0
+  private static let client = 198.0, server = 580.0, remarks = 596.0
 
-  /// A writer.
-  package init() {}
+  /// The clock of times; without one, they are seconds since the connection began.
+  private let clock: LocalZone?
+
+  /// A writer of times by a clock; without one, of seconds since the connection began.
+  package init(clock: LocalZone? = nil) { self.clock = clock }
 
   /// A file of its own.
   package func file(_ ladder: Ladder) -> [UInt8] {
@@ -20,7 +26,7 @@ package struct LadderSVG {
 
   /// Appends the drawing.
   func write(_ ladder: Ladder, isFile: Bool = false, to page: inout Markup) {
-    let lines = ladder.lines
+    let lines = ladder.lines(clock: clock)
     let height = Self.rowHeight * Double(lines.count) + 44
     page.raw("<svg class=\"ladder\" role=\"img\" viewBox=\"0 0 960 ")
     page.place(height)
@@ -48,6 +54,8 @@ package struct LadderSVG {
   }
 
   private func head(_ height: Double, _ page: inout Markup) {
+    label("tm", Self.time, 16, "time", "end", &page)
+    label("tm", Self.packet, 16, "packet", "end", &page)
     for (x, name) in [(Self.client, "client"), (Self.server, "server")] as [(Double, StaticString)] {
       page.raw("<text class=\"who\" x=\"")
       page.place(x)
@@ -63,14 +71,19 @@ package struct LadderSVG {
 
   private func row(_ line: LadderLine, _ y: Double, _ page: inout Markup) {
     page.raw(line.isTrouble ? "<g class=\"bad\">" : "<g>")
-    if !line.time.isEmpty { label("tm", 84, y + 4, line.time, "end", &page) }
-    if !line.mark.isEmpty { label("mk", 118, y + 4, line.mark, "middle", &page) }
+    if !line.time.isEmpty { label("tm", Self.time, y + 4, line.time, "end", &page) }
+    if let packet = line.packet { label("tm", Self.packet, y + 4, "\(packet)", "end", &page) }
+    if !line.mark.isEmpty { label("mk", Self.mark, y + 4, line.mark, "middle", &page) }
     let middle = (Self.client + Self.server) / 2
     switch line.form {
     case .silence:
-      page.raw("<path class=\"hush\" d=\"M150 ")
+      page.raw("<path class=\"hush\" d=\"M")
+      page.place(Self.client)
+      page.raw(" ")
       page.place(y + 7)
-      page.raw("H560\"/>")
+      page.raw("H")
+      page.place(Self.server)
+      page.raw("\"/>")
       label("it", middle, y + 3, line.label, "middle", &page)
     case .note: label("it", middle, y + 4, line.label, "middle", &page)
     case .message, .copy, .answer:

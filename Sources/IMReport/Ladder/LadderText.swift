@@ -1,12 +1,18 @@
 package import IMOutput
 import IMTerminal
+package import IMWire
 
-/// A ladder as text: the client on the left, the server on the right.
+/// A ladder as text: the client on the left, the server on the right, and which packet a frame came in.
 ///
-///         time            client                             server
-///       +3.120            │──── text 78 ─────────────────────────→│  no answer (network)
-///       +6.120      R1    │┄┄┄┄ text 78 retry Δ3.0 s ┄┄┄┄┄┄┄┄┄┄┄┄→│
+///        time packet       client                               server
+///      +3.120      9       │──── text 78 ─────────────────────────→│  no answer (network)
+///      +6.120     12   R1  │┄┄┄┄ text 78 retry Δ3.0 s ┄┄┄┄┄┄┄┄┄┄┄┄→│
 package struct LadderText {
+  /// The columns of a packet's number with the space in front of it, at least.
+  private static let leastPacketWidth = 7
+  /// The columns of a row beside its time, its packet's number and its arrow: the mark, the two sides, and a usual remark.
+  private static let besideArrow = 31
+
   /// What lines are drawn with.
   private struct Signs {
     let side: String, line: String, dashed: String, right: String, left: String
@@ -15,14 +21,21 @@ package struct LadderText {
   private let signs: Signs
   private let isASCII: Bool
   /// Columns between the two sides, and of a whole line; `nil` for lines of any length.
-  private let arrowWidth: Int, width: Int?
+  private var arrowWidth: Int
+  private let width: Int?
   /// Columns of a line's time.
-  private let timeWidth: Int
+  private var timeWidth: Int
+  /// Columns of a packet's number with the space in front of it; 0 where none is written.
+  private var packetWidth = 0
+  /// The clock of times; without one, they are seconds since the connection began.
+  private let clock: LocalZone?
 
-  /// A writer; with `isASCII`, lines hold ASCII only. Lines have at most `width` columns, if there is one.
-  package init(isASCII: Bool, width: Int? = nil) {
+  /// A writer; with `isASCII`, lines hold ASCII only. Lines have at most `width` columns, if there is one. The times of a whole ladder
+  /// are those of `clock`; without one, seconds since the connection began.
+  package init(isASCII: Bool, width: Int? = nil, clock: LocalZone? = nil) {
     self.isASCII = isASCII
     self.width = width
+    self.clock = clock
     arrowWidth = width.map { max(20, min(50, $0 - 48)) } ?? 50
     timeWidth = width == nil ? 11 : 12
     signs =
@@ -31,23 +44,47 @@ package struct LadderText {
       : Signs(side: "│", line: "─", dashed: "┄", right: "→", left: "←")
   }
 
-  /// Appends the ladder.
+  /// Appends the ladder, with the numbers of packets. What is said beside an arrow has a line of its own where the width has no room
+  /// for it.
   package func write(_ ladder: Ladder, to out: inout ByteWriter) {
-    line(ladder.title, to: &out)
-    let client = pad("client", arrowWidth - 6)
-    line(pad("", timeWidth - 4) + "time       " + client + "server", to: &out)
-    write(ladder.lines, to: &out)
+    let lines = ladder.lines(clock: clock)
+    var writer = self
+    writer.packetWidth = max(Self.leastPacketWidth, 1 + (lines.compactMap(\.packet).max().map { "\($0)".count } ?? 0))
+    writer.timeWidth = clock != nil ? 12 : width == nil ? 11 : 10
+    // As many columns less as the numbers have; on a terminal, as many as a usual remark leaves.
+    writer.arrowWidth =
+      width.map { max(20, min(50, $0 - writer.timeWidth - writer.packetWidth - Self.besideArrow)) }
+      ?? max(20, 50 - writer.packetWidth)
+    writer.whole(ladder.title, lines, to: &out)
   }
 
-  /// Appends lines of a ladder.
+  private func whole(_ title: String, _ lines: [LadderLine], to out: inout ByteWriter) {
+    line(title, to: &out)
+    let client = pad("client", arrowWidth - 6)
+    line(pad("", timeWidth - 4) + "time" + padLeft("packet", packetWidth) + "       " + client + "server", to: &out)
+    for one in lines {
+      let text = text(one)
+      guard let width, cells(text) > width, !one.remark.isEmpty else {
+        line(text, to: &out)
+        continue
+      }
+      var arrow = one
+      arrow.remark = ""
+      line(self.text(arrow), to: &out)
+      line(padLeft(one.remark, width), to: &out)
+    }
+  }
+
+  /// Appends lines of a ladder, without the numbers of packets.
   package func write(_ lines: [LadderLine], to out: inout ByteWriter) {
     for one in lines { line(text(one), to: &out) }
   }
 
   private func text(_ line: LadderLine) -> String {
-    let front = padLeft(line.time, timeWidth) + " " + padLeft(line.mark, 4) + "  "
+    let packet = packetWidth == 0 ? "" : padLeft(line.packet.map { "\($0)" } ?? "", packetWidth)
+    let front = padLeft(line.time, timeWidth) + packet + " " + padLeft(line.mark, 4) + "  "
     var label = isASCII ? ascii(line.label) : line.label
-    if width != nil { label = fit(label, arrowWidth - 6) }
+    if width != nil, line.form != .note, line.form != .silence { label = fit(label, arrowWidth - 6) }
     let remark = line.remark.isEmpty ? "" : "  " + line.remark
     switch line.form {
     case .silence:

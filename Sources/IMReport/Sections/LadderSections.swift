@@ -16,19 +16,22 @@ enum LadderSections {
       model.laddersLeftOut > 0
       ? " \(count(model.laddersLeftOut, "further connection")) with problems left out; imdump ladder draws them." : ""
     Page.paragraph(
-      "The worst connections, beginning shortly before their first problem.\(left)",
-      isSoft: true, &page)
+      "The worst connections, beginning shortly before their first problem. Times are \(model.zoneText); numbers beside them are those "
+        + "of packets, as imdump -vv prints them.\(left)", isSoft: true, &page)
+    let first = model.captured.map { Words.date($0.first, model.zone) }
     for (i, whole) in model.ladders.enumerated() {
       let ladder = whole.cut(to: rowLimit)
       page.raw("<details class=\"ladder\" id=\"")
       page.text(ladder.anchor)
       page.raw(i == 0 ? "\" open><summary>" : "\"><summary>")
       page.text(ladder.title)
+      let date = ladder.rows.first.map { Words.date($0.at, model.zone) }
+      if let date, date != first { page.text(", \(date)") }
       page.raw("</summary><div class=\"scroll\">")
-      LadderSVG().write(ladder, to: &page)
+      LadderSVG(clock: model.zone).write(ladder, to: &page)
       page.raw("</div><details><summary>As text</summary><pre tabindex=\"0\">")
       var text = ByteWriter()
-      LadderText(isASCII: false).write(ladder, to: &text)
+      LadderText(isASCII: false, clock: model.zone).write(ladder, to: &text)
       for line in text.text.split(separator: "\n", omittingEmptySubsequences: false) {
         page.text(String(line))
         page.raw("\n")
