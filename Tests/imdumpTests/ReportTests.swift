@@ -133,9 +133,17 @@ import Testing
     let (conn, duration) = (
       try #require(streams.first?.firstIndex(of: "conn")), try #require(streams.first?.firstIndex(of: "duration_us"))
     )
+    let kind = try #require(columns.firstIndex(of: "protocol"))
+    let (decoder, tls, sni) = (
+      try #require(streams.first?.firstIndex(of: "profile")), try #require(streams.first?.firstIndex(of: "tls")),
+      try #require(streams.first?.firstIndex(of: "sni"))
+    )
     for row in PageParser.rows(root, "connection-rows") {
       let stream = try #require(streams.first { $0[conn] == row[number] })
       #expect(Self.isLength(row[length], Double(stream[duration])), "\(row[length])")
+      let (name, version, profile) = (stream[sni], stream[tls], stream[decoder])
+      let expected = name.isEmpty ? version.isEmpty ? profile : version : "TLS \(name)"
+      #expect(row[kind] == (expected.isEmpty ? "–" : expected), "#\(row[number])")
     }
     // Pings of WebSocket have no intervals here, and stats has all of them.
     if let intervals = sum("beat-rows", "intervals") {

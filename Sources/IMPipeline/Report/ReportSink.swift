@@ -34,6 +34,7 @@ final class ReportSink: EngineSink {
   private var typeNames: [UInt16: String] = [:]
   /// By connection and direction, when the last heartbeat came.
   private var lastBeats: [UInt64: Timestamp] = [:]
+  private var hello = ReportedHello()
   /// The session of the last frame.
   private var lastSession = UInt32.max
 
@@ -162,6 +163,8 @@ final class ReportSink: EngineSink {
 
   // MARK: Connections
 
+  func hello(_ hello: TLSHello, _ connection: ConnectionInfo) { self.hello.note(hello, connection) }
+
   func connection(_ report: ConnectionReport) {
     guard report.isFinal else { return }
     connectionCount += 1
@@ -178,7 +181,8 @@ final class ReportSink: EngineSink {
 
   private func row(_ report: ConnectionReport) -> ConnectionRow {
     let plan = Int(report.info.plan)
-    var row = ConnectionRow(report, profile: report.figures != nil && plan < plans.count ? plans[plan].name : nil)
+    var row = ConnectionRow(
+      report, profile: report.figures != nil && plan < plans.count ? plans[plan].name : nil, hello: hello.of(report))
     for way in 0...1 {
       let fates = report.rare.fates[way]
       row.messages += UInt64(fates.units)
@@ -224,14 +228,14 @@ extension CloseReason {
 
 extension ConnectionRow {
   /// A connection that is over, or was open when the capture ended; nothing of its messages is counted yet.
-  init(_ report: ConnectionReport, profile: String? = nil) {
+  init(_ report: ConnectionReport, profile: String? = nil, hello: TLSHello? = nil) {
     self.init(
       serial: report.info.serial, client: "\(report.info.client)", server: "\(report.info.server)", profile: profile,
       session: nil, state: report.reason.words, firstSeen: report.firstSeen,
       length: report.end.time(since: report.firstSeen).microseconds)
     gapBytes = report.gapBytes
     retransmissions = UInt64(report.retransmissions)
-    listed = ListedConnection(report)
+    listed = ListedConnection(report, hello: hello)
   }
 }
 

@@ -74,20 +74,21 @@ enum ConnectionSection {
         .init(name: "end", isNumber: false), .init(name: "remarks", isNumber: false),
       ], isSortable: true, isFiltered: true)
     writer.begin("connection-rows", caption: "Connections, those with the most problems first", &page)
-    // None of the cells that are taken from here names a profile.
-    let cells = ConnectionCells(profiles: [], zone: model.zone)
+    let cells = ConnectionCells(profiles: model.summary.plans.map(\.name), zone: model.zone)
     for row in model.connections {
       let isDecoded = row.profile != nil
       func listed(_ title: String) -> TableWriter.Cell {
         let text = row.listed.flatMap { cells.text(title, of: $0) } ?? "–"
         return .number(text == "-" ? "–" : text, Double(text))
       }
+      // `TLS chat.example.com`, as imdump streams calls it.
+      let label = row.listed.flatMap { cells.text("protocol", of: $0) }.flatMap { $0 == "-" ? nil : $0 }
       writer.row(
         [
           ladders.contains(row.serial)
             ? .link("\(row.serial)", anchor: "ladder-\(row.serial)") : .number("\(row.serial)", Double(row.serial)),
           .text(Words.moment(row.firstSeen, near: begin, model.zone)), .length(row.length),
-          .text(row.client), .text(row.server), .text(row.profile ?? "–"), .text(row.session ?? "–"),
+          .text(row.client), .text(row.server), .text(label ?? row.profile ?? "–"), .text(row.session ?? "–"),
           .count(isDecoded ? row.messages : nil), .count(isDecoded ? row.lost : nil), listed("rejected"),
           .count(isDecoded ? row.unknown : nil), .count(isDecoded ? row.retries : nil), .count(row.missed),
         ] + Self.transport.map(listed) + [

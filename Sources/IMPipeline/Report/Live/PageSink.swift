@@ -27,6 +27,7 @@ final class PageSink: EngineSink {
   private var typeNames: [UInt16: String] = [:]
   private var names: [UInt32: String] = [:]
   private var numbers: [UInt32: UInt64] = [:]
+  private var hello = ReportedHello()
   /// When something was sent last on a session.
   private var sessions: [UInt32: Timestamp] = [:]
   /// Whether there were more sessions than are kept.
@@ -159,9 +160,12 @@ final class PageSink: EngineSink {
     connections.change(connection) { $0.reconnectTime = max(0, time.nanoseconds(since: last) / 1_000) }
   }
 
+  func hello(_ hello: TLSHello, _ connection: ConnectionInfo) { self.hello.note(hello, connection) }
+
   func connection(_ report: ConnectionReport) {
     guard report.isFinal || report.reason != .open else { return }
-    connections.change(report.info.serial) { $0.ended(report) }
+    let hello = self.hello.of(report)
+    connections.change(report.info.serial) { $0.ended(report, hello) }
     guard report.isFinal else { return }
     change(report.closedAt ?? report.lastSeen) { $0.ended(report) }
     guard report.isFailure else { return }

@@ -27,6 +27,8 @@ struct TrackedConnection {
   var reconnectTime: Int64?
   /// What was told when it was over; `nil` while it is not.
   private(set) var end: ConnectionReport?
+  /// Its TLS handshake; `nil` where it is not known.
+  private var hello: TLSHello?
 
   init(_ info: ConnectionInfo, firstSeen: Timestamp) {
     self.info = info
@@ -79,9 +81,10 @@ struct TrackedConnection {
   }
 
   /// It is over. A report that comes later knows more.
-  mutating func ended(_ report: ConnectionReport) {
+  mutating func ended(_ report: ConnectionReport, _ hello: TLSHello?) {
     let isFirst = end == nil
     end = report
+    self.hello = hello ?? self.hello
     info = report.info
     session = report.session ?? session
     lastSeen = max(lastSeen, report.end)
@@ -104,7 +107,7 @@ struct TrackedConnection {
     row.gapBytes = gapBytes
     row.retransmissions = end.map { UInt64($0.retransmissions) }
     row.score = score
-    row.listed = end.map { ListedConnection($0) }
+    row.listed = end.map { ListedConnection($0, hello: hello) }
     return row
   }
 
