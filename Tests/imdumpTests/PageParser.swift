@@ -21,7 +21,7 @@ struct PageParser {
   /// What is wrong with a page.
   struct Mistake: Error, CustomStringConvertible { var description: String }
 
-  private static let empty: Set<String> = ["meta", "!doctype", "path", "rect"]
+  private static let empty: Set<String> = ["meta", "!doctype", "path", "rect", "wbr"]
 
   /// The page as a tree.
   static func read(_ page: String) throws -> Element {

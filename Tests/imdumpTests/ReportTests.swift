@@ -370,6 +370,15 @@ import Testing
     #expect(stamped.contains("<dt>Made at</dt><dd>20") && !plain.contains("Made at"))
   }
 
+  /// The many columns of connections are narrow, and a port may stand in a line of its own.
+  @Test func connectionsFitThePage() throws {
+    let (text, root) = try Self.page([Samples.path("tjp-weak-network.pcap")])
+    let table = try #require(root.all.first { $0.attributes["id"] == "connection-rows" })
+    #expect(table.attributes["class"] == "tight")
+    #expect(text.contains("<td>192.0.2.77<wbr>:50110</td><td>203.0.113.10<wbr>:8080</td>"))
+    #expect(root.all.filter { $0.attributes["class"] == "scroll high" }.count == 1)
+  }
+
   /// A ladder has the time of day of each frame, and the number of its packet, drawn and as text.
   @Test func aLadderHasClockTimesAndPackets() throws {
     let path = Samples.path("tjp-weak-network.pcap")

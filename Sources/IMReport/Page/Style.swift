@@ -25,7 +25,7 @@ enum Style {
   static let page = """
     *{box-sizing:border-box}
     html{background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,"Noto Sans","Noto Sans CJK SC",sans-serif}
-    body{margin:0 auto;max-width:1120px;padding:0 24px 64px}
+    body{margin:0 auto;max-width:1240px;padding:0 24px 64px}
     h1{font-size:1.5rem;line-height:1.25;margin:24px 0 4px;overflow-wrap:anywhere}h2{font-size:1.2rem;margin:44px 0 8px}
     h3{font-size:1rem;margin:24px 0 4px}p{margin:8px 0;max-width:76ch}
     a{color:var(--a)}:focus-visible{outline:3px solid var(--a);outline-offset:2px}
@@ -57,7 +57,13 @@ enum Style {
     caption{text-align:left;color:var(--soft);padding:4px 0}
     th,td{padding:5px 10px;text-align:left;border-bottom:1px solid var(--rule);white-space:nowrap;vertical-align:top}
     th{font-weight:600}thead th{border-bottom:2px solid var(--rule);background:var(--card)}th.n,td.n{text-align:right}
-    tbody tr:target{background:var(--card);outline:2px solid var(--a)}td.w{white-space:normal;min-width:16em}
+    tbody tr:target{background:var(--card);outline:2px solid var(--a)}
+    table.tight{font-size:.75rem}.tight th,.tight td{padding:4px 3px;white-space:normal}.tight td{overflow-wrap:anywhere;min-width:5em}\
+    .tight td.n{white-space:nowrap;min-width:0}
+    .tight thead th{vertical-align:bottom;position:sticky;top:0}.tight thead th+th.n{writing-mode:vertical-rl}\
+    .tight button{text-align:inherit}.tight tr{scroll-margin-top:9em}
+    .scroll.high{max-height:85vh;overflow:auto}.scroll::-webkit-scrollbar{width:10px;height:10px;background:var(--card)}
+    .scroll::-webkit-scrollbar-thumb{background:var(--soft);border-radius:5px}
     th button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer;text-decoration:underline dotted}
     th[aria-sort]::after{content:" \u{25B2}"}th[aria-sort=descending]::after{content:" \u{25BC}"}
     .yes{font-weight:700}.sev-error{color:var(--bad);font-weight:600}.sev-warning{color:var(--warn)}
@@ -81,9 +87,9 @@ enum Style {
     .lane{fill:var(--a)}.lane.broken{fill:var(--b)}svg text.onbar{fill:var(--paper);font-size:11px;font-weight:600}
     .cross{stroke:var(--ink);stroke-dasharray:3 3;visibility:hidden;fill:none}.cross.on{visibility:visible}
     @media(max-width:600px){body{padding:0 14px 48px}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:10px}\
-    .tiles{grid-template-columns:1fr 1fr;gap:8px}.tiles b{font-size:1.2rem}#verdict{padding:12px 14px}#verdict h2{font-size:1.1rem}}
+    .tiles{grid-template-columns:1fr 1fr;gap:8px}.tight td:not(.n){min-width:9em}.tiles b{font-size:1.2rem}#verdict{padding:12px 14px}#verdict h2{font-size:1.1rem}}
     @media print{html{font-size:12px}body{max-width:none;padding:0}nav,.readout,.filter,.skip,.live{display:none}figure,tr,.tiles li{break-inside:avoid}\
-    .scroll,details .scroll{overflow:visible;max-height:none;background:none}figure svg,details.ladder svg{min-width:0}h2{break-after:avoid}}
+    .scroll,.scroll.high,details .scroll{overflow:visible;max-height:none;background:none}figure svg,details.ladder svg{min-width:0}h2{break-after:avoid}}
     @media(prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
 
     """

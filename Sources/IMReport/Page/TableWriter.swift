@@ -7,8 +7,8 @@ struct TableWriter {
   struct Column {
     var name: String
     var isNumber: Bool
-    /// Whether long text may be broken.
-    var isWide = false
+    /// Whether a line may end before a port.
+    var hasPorts = false
   }
 
   /// What stands in a cell.
@@ -31,20 +31,24 @@ struct TableWriter {
 
   let columns: [Column]
   var isSortable = false, isFiltered = false
+  /// Whether it has so many columns that letters are small and the titles of numbers upright.
+  var isTight = false
 
-  init(_ columns: [Column], isSortable: Bool = false, isFiltered: Bool = false) {
+  init(_ columns: [Column], isSortable: Bool = false, isFiltered: Bool = false, isTight: Bool = false) {
     self.columns = columns
     self.isSortable = isSortable
     self.isFiltered = isFiltered
+    self.isTight = isTight
   }
 
   /// Begins a table that scrolls inside of its box.
   func begin(_ id: StaticString, caption: String, _ page: inout Markup) {
-    page.raw("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"")
+    page.raw(isTight ? "<div class=\"scroll high\"" : "<div class=\"scroll\"")
+    page.raw(" tabindex=\"0\" role=\"region\" aria-label=\"")
     page.text(caption)
     page.raw("\"><table id=\"")
     page.raw(id)
-    page.raw("\"")
+    page.raw(isTight ? "\" class=\"tight\"" : "\"")
     if isSortable { page.raw(" data-sort") }
     if isFiltered { page.raw(" data-filter") }
     page.raw("><caption>")
@@ -70,11 +74,7 @@ struct TableWriter {
     for (i, cell) in cells.enumerated() {
       page.raw(i == 0 ? "<th scope=\"row\"" : "<td")
       let column = i < columns.count ? columns[i] : nil
-      if column?.isNumber == true {
-        page.raw(" class=\"n\"")
-      } else if column?.isWide == true {
-        page.raw(" class=\"w\"")
-      }
+      if column?.isNumber == true { page.raw(" class=\"n\"") }
       switch cell {
       case .number(let text, let value):
         if isSortable {
@@ -86,7 +86,13 @@ struct TableWriter {
         page.text(text)
       case .text(let text):
         page.raw(">")
-        page.text(text)
+        if column?.hasPorts == true, let colon = text.lastIndex(of: ":") {
+          page.text(String(text[..<colon]))
+          page.raw("<wbr>")
+          page.text(String(text[colon...]))
+        } else {
+          page.text(text)
+        }
       case .link(let text, let anchor):
         page.raw("><a href=\"#")
         page.text(anchor)

@@ -63,8 +63,9 @@ enum ConnectionSection {
     let writer = TableWriter(
       [
         .init(name: "#", isNumber: true), .init(name: "start (\(model.zoneText))", isNumber: false),
-        .init(name: "length", isNumber: true), .init(name: "client", isNumber: false),
-        .init(name: "server", isNumber: false), .init(name: "protocol", isNumber: false),
+        .init(name: "length", isNumber: true), .init(name: "client", isNumber: false, hasPorts: true),
+        .init(name: "server", isNumber: false, hasPorts: true),
+        .init(name: "protocol", isNumber: false),
         .init(name: "session", isNumber: false), .init(name: "messages", isNumber: true),
         .init(name: "lost", isNumber: true), .init(name: "rejected", isNumber: true),
         .init(name: "unknown", isNumber: true), .init(name: "retries", isNumber: true),
@@ -72,7 +73,7 @@ enum ConnectionSection {
       ] + Self.transport.map { .init(name: $0, isNumber: true) } + [
         .init(name: "missing", isNumber: true), .init(name: "retrans", isNumber: true),
         .init(name: "end", isNumber: false), .init(name: "remarks", isNumber: false),
-      ], isSortable: true, isFiltered: true)
+      ], isSortable: true, isFiltered: true, isTight: true)
     writer.begin("connection-rows", caption: "Connections, those with the most problems first", &page)
     let cells = ConnectionCells(profiles: model.summary.plans.map(\.name), zone: model.zone)
     for row in model.connections {
