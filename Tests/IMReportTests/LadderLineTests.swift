@@ -34,6 +34,7 @@ import Testing
     (sent("beat 1", [.heartbeat], fate: .unanswered, cause: .peer), "!", "beat 1", "no answer (peer)"),
     (sent("text 1", [.damaged], fate: .damaged, cause: .checksum), "!", "text 1", "damaged, no answer"),
     (sent("text 1", [.damaged], fate: .acked), "!", "text 1", "checksum wrong"),
+    (sent("text 1", fate: .rejected), "!", "text 1", "rejected"),
     (sent("text 1", fate: .pending), "", "text 1", "pending at the end of the capture"),
     (sent("text 1", [.late], fate: .acked), "!", "text 1", "answered late"),
     (sent("text 1", copy: 3, [.retry], since: 3_000_000), "R2", "text 1 retry Δ3.0 s", ""),

@@ -370,6 +370,16 @@ import Testing
     #expect(stamped.contains("<dt>Made at</dt><dd>20") && !plain.contains("Made at"))
   }
 
+  /// The zone is said once, and how to get UTC where times are not UTC.
+  @Test(arguments: [("UTC", "UTC", ""), ("Asia/Shanghai", "UTC+08:00", " imdump report --utc shows UTC.")])
+  func theMethodSaysTheZone(_ zone: String, _ name: String, _ more: String) throws {
+    let arguments = ["report", "-q", "-o", "-", Samples.path("tjp-damage.pcap")]
+    let page = try Command.run(arguments, environment: ["TZ": zone]).output
+    #expect(page.contains("<dt>Time</dt><dd>All times are \(name), by the clock of the capture.\(more)</dd>"))
+    #expect(page.contains("<dt>Gaps</dt><dd>") && !page.contains("Holes"))
+    #expect(page.contains("Times are \(name); numbers beside them are those of packets"))
+  }
+
   /// The many columns of connections are narrow, and a port may stand in a line of its own.
   @Test func connectionsFitThePage() throws {
     let (text, root) = try Self.page([Samples.path("tjp-weak-network.pcap")])

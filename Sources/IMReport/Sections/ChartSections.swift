@@ -166,7 +166,7 @@ enum ChartSections {
     let buckets = model.series.all
     let kinds: [(name: String, unit: String, value: (ReportBucket) -> UInt64)] = [
       ("lost", "messages", { UInt64($0.lost) }), ("retried", "messages", { UInt64($0.retried) }),
-      ("refused", "messages", { UInt64($0.rejected) }), ("answer unknown", "messages", { UInt64($0.unknown) }),
+      ("rejected", "messages", { UInt64($0.rejected) }), ("answer unknown", "messages", { UInt64($0.unknown) }),
       ("heartbeats lost", "heartbeats", { UInt64($0.missed) }), ("missing bytes", "bytes", { $0.missingBytes }),
     ]
     let strips = kinds.map { kind in

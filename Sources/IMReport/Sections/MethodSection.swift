@@ -63,8 +63,8 @@ enum MethodSection {
         "Percentiles",
         "Within 0.1 %. Minimum, maximum and counts are exact."
       ))
-    rows.append(
-      ("Time", "All times are \(model.zoneText), by the clock of the capture. imdump report --utc shows UTC."))
+    let more = model.zoneText == "UTC" ? "" : " imdump report --utc shows UTC."
+    rows.append(("Time", "All times are \(model.zoneText), by the clock of the capture.\(more)"))
     rows += limits(summary)
     for line in model.countedLines { rows.append((model.live == nil ? "Counted" : "Counted since the start", line)) }
     for error in model.errors { rows.append(("Not read", error)) }
@@ -82,14 +82,14 @@ enum MethodSection {
     let cut = summary.ledger.cutPackets
     rows.append(
       ("Snaplen", cut == 0 ? "No packet was cut." : "\(count(cut, "packet")) \(cut == 1 ? "was" : "were") cut."))
-    var holes: [String] = []
+    var gaps: [String] = []
     for reason in GapReason.allCases where summary.reassembly.gaps[Int(reason.rawValue)] > 0 {
       let place = Int(reason.rawValue)
-      holes.append(
+      gaps.append(
         "\(count(summary.reassembly.gaps[place], "gap")) of \(count(summary.reassembly.gapBytes[place], "byte")) (\(reason.name))"
       )
     }
-    rows.append(("Holes", holes.isEmpty ? "No byte of a stream is missing." : holes.joined(separator: ", ")))
+    rows.append(("Gaps", gaps.isEmpty ? "No byte of a stream is missing." : gaps.joined(separator: ", ")))
     if summary.ledger.midstreamConnections > 0 {
       rows.append(
         (
