@@ -166,6 +166,8 @@ package struct ReportModel {
   package var thresholds = VerdictThresholds()
   /// Over time.
   package var series = TimeBuckets<ReportBucket>()
+  /// The TCP connections over time, which are drawn where nothing was decoded; empty on a live page.
+  package var transport = TimeBuckets<TransportBucket>()
   /// The names of types, by `ReportBucket.key`.
   package var typeNames: [UInt16: String] = [:]
   /// When the first and the last lost message was sent first; `nil` where none was lost.

@@ -97,7 +97,7 @@ import Testing
 
   /// A row of a whole ladder has its packet behind its time. On a terminal no row is longer than it: what is said beside an arrow then
   /// has a line of its own.
-  @Test(arguments: [60, 80, 100, 200, nil]) func aRowHasItsPacket(_ width: Int?) {
+  @Test(arguments: [60, 80, 100, 200, nil] as [Int?]) func aRowHasItsPacket(_ width: Int?) {
     var lost = Self.sent("data 14209862", fate: .unanswered, cause: .network)
     lost.packet = 1_234_567
     let answer = Ladder.Step(

@@ -298,7 +298,8 @@ import Testing
     // Sections without content are left out, and the others are in their order and in the navigation.
     let sections = root.all.filter { $0.name == "section" }.compactMap { $0.attributes["id"] }
     let order = [
-      "verdict", "lost", "rtt-time", "rtt-distribution", "rates", "troubles", "heartbeats", "connections-time",
+      "verdict", "lost", "tcp-time", "rtt-time", "rtt-distribution", "rates", "troubles", "heartbeats",
+      "connections-time",
       "ladders", "problems", "connections", "method",
     ]
     #expect(sections == order.filter(sections.contains) && sections.contains("verdict") && sections.contains("method"))
@@ -368,6 +369,29 @@ import Testing
     let path = Samples.path("tjp-clean-chat.pcap")
     let (stamped, plain) = (try Self.page([path, "--stamp"]).text, try Self.page([path]).text)
     #expect(stamped.contains("<dt>Made at</dt><dd>20") && !plain.contains("Made at"))
+  }
+
+  /// Where nothing is decoded, the page draws what TCP shows; the numbers are those of `imdump streams`.
+  @Test(arguments: [
+    ("tjp-v2-chat.pcap", 2, 2), ("cmpp-gateway.pcap", 2, 2), ("tjp-weak-network.pcap", 0, 0),
+  ]) func undecodedTrafficHasCharts(_ sample: String, _ opened: Double, _ closed: Double) throws {
+    let (_, root) = try Self.page([Samples.path(sample)])
+    func sum(_ table: String, _ column: String) -> Double {
+      guard let place = PageParser.heads(root, table).firstIndex(of: column) else { return 0 }
+      return PageParser.rows(root, table).reduce(0.0) { $0 + (Self.number($1[place]) ?? 0) }
+    }
+    #expect(root.all.contains { $0.attributes["id"] == "tcp-time" } == (opened > 0))
+    #expect(sum("tcp-rows", "opened") == opened && sum("tcp-rows", "closed") == closed)
+    #expect(sum("tcp-rows", "reset") == 0 && sum("tcp-rows", "failed") == 0)
+    #expect(sum("handshake-rows", "handshakes") == opened)
+    guard opened > 0 else { return }
+    let streams = try Command.run(["streams", "--format", "csv", Samples.path(sample)]).output.split(separator: "\n")
+      .map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+    let place = try #require(streams.first?.firstIndex(of: "handshake_us"))
+    let longest = try #require(streams.dropFirst().compactMap { Double($0[place]) }.max())
+    let column = try #require(PageParser.heads(root, "handshake-rows").firstIndex(of: "longest"))
+    let shown = PageParser.rows(root, "handshake-rows").map { $0[column] }
+    #expect(shown.contains { Self.isLength($0, longest) }, "\(shown)")
   }
 
   /// The zone is said once, and how to get UTC where times are not UTC.

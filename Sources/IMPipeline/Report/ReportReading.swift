@@ -42,6 +42,7 @@ final class ReportReading {
     model.explainsTLS = !driver.engine.tlsReasons.isEmpty
     model.statuses = figures.statuses
     model.series = sink.series
+    model.transport = sink.transport
     model.typeNames = sink.namesOfTypes()
     model.losses = sink.losses
     (model.lost, model.lostLeftOut) = sink.lostMessages()

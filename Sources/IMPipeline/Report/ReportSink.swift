@@ -14,6 +14,7 @@ final class ReportSink: EngineSink {
   private let plans: [ProtocolPlan]
   private let roles: RoleTable
   private(set) var series = TimeBuckets<ReportBucket>()
+  private(set) var transport = TimeBuckets<TransportBucket>()
   private(set) var heartbeats = HeartbeatMarks()
   private(set) var problems = ProblemTable()
   private(set) var losses: (first: Timestamp, last: Timestamp)?
@@ -175,7 +176,9 @@ final class ReportSink: EngineSink {
       trouble(report.info.serial, report.closedAt ?? report.lastSeen)
     }
     if report.problemScore > 0 { troubledCount += 1 }
-    rows.append((row(report), report.session))
+    let row = self.row(report)
+    if let listed = row.listed { transport.count(listed, closedAt: report.closedAt) }
+    rows.append((row, report.session))
     if rows.count > 4 * Self.maximumRows { cut() }
   }
 

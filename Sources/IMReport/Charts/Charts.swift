@@ -109,7 +109,7 @@ enum Charts {
 
   /// Rows of bars beneath one another, each with a scale of its own.
   static func strips(
-    _ id: StaticString, title: String, _ strips: [Strip], _ series: TimeBuckets<ReportBucket>, _ zone: LocalZone,
+    _ id: StaticString, title: String, _ strips: [Strip], _ series: TimeBuckets<some Additive>, _ zone: LocalZone,
     _ page: inout Markup
   ) {
     guard let span = series.span else { return }

@@ -44,7 +44,8 @@ package struct Page {
 
   /// A section of the page.
   enum Section: CaseIterable {
-    case verdict, lost, roundTrips, distribution, rates, troubles, heartbeats, lanes, ladders, problems, connections
+    case verdict, lost, transport, roundTrips, distribution, rates, troubles, heartbeats, lanes, ladders, problems,
+      connections
     case method
 
     /// Its anchor on the page.
@@ -52,6 +53,7 @@ package struct Page {
       switch self {
       case .verdict: "verdict"
       case .lost: "lost"
+      case .transport: "tcp-time"
       case .roundTrips: "rtt-time"
       case .distribution: "rtt-distribution"
       case .rates: "rates"
@@ -70,6 +72,7 @@ package struct Page {
       switch self {
       case .verdict: "Verdict"
       case .lost: "Lost messages"
+      case .transport: "TCP over time"
       case .roundTrips: "Round trips over time"
       case .distribution: "Distribution of round trips"
       case .rates: "Messages by type"
@@ -88,6 +91,7 @@ package struct Page {
       switch self {
       case .verdict: VerdictSection.write(model, &page)
       case .lost: LostSection.write(model, &page)
+      case .transport: TransportSection.write(model, &page)
       case .roundTrips: ChartSections.roundTrips(model, &page)
       case .distribution: ChartSections.distribution(model, &page)
       case .rates: ChartSections.rates(model, &page)

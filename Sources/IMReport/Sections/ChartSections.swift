@@ -6,7 +6,7 @@ import IMWire
 /// The sections with charts over time, and their tables.
 enum ChartSections {
   /// A chart in its box. `rows` is the table that the script reads.
-  private static func figure(
+  static func figure(
     _ rows: StaticString?, label: StaticString, _ page: inout Markup, _ draw: (inout Markup) -> Void
   ) {
     page.raw("<figure aria-label=\"")
@@ -37,13 +37,15 @@ enum ChartSections {
     page.raw("</details>\n")
   }
 
-  private static func times(_ series: TimeBuckets<ReportBucket>, _ zone: LocalZone) -> [String] {
+  /// When each step begins.
+  static func times(_ series: TimeBuckets<some Additive>, _ zone: LocalZone) -> [String] {
     let buckets = series.all
     guard let first = buckets.first?.begin else { return [] }
     return buckets.map { Words.moment($0.begin, near: first, zone) }
   }
 
-  private static func width(_ series: TimeBuckets<ReportBucket>) -> String {
+  /// The length of a step.
+  static func width(_ series: TimeBuckets<some Additive>) -> String {
     Words.length(series.width * 1_000_000).replacingEnd
   }
 
