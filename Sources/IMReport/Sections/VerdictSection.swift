@@ -21,7 +21,9 @@ enum VerdictSection {
     findings(verdict, &page)
     page.raw("</section>\n<ul class=\"tiles\" id=\"tiles\" aria-label=\"Key metrics\">\n")
     let percentiles = model.percentiles.all.map { (name: PagePercentiles.name($0), percent: $0) }
-    for tile in model.declared.tiles(percentiles: percentiles) {
+    // Where nothing was decoded, what is not known of messages is left out.
+    let isDecoded = model.summary.ledger.decodedConnections > 0
+    for tile in model.declared.tiles(percentiles: percentiles) where isDecoded || tile.value != "–" {
       page.raw("<li title=\"")
       page.text(tile.help)
       page.raw("\"><span class=\"name\">")
