@@ -380,9 +380,13 @@ import Testing
   }
 
   /// Where nothing is decoded, the page draws what TCP shows; the numbers are those of `imdump streams`.
-  @Test(arguments: [
-    ("tjp-v2-chat.pcap", 2, 2), ("cmpp-gateway.pcap", 2, 2), ("tjp-weak-network.pcap", 0, 0),
-  ]) func undecodedTrafficHasCharts(_ sample: String, _ opened: Double, _ closed: Double) throws {
+  @Test(
+    arguments: [
+      ("tjp-v2-chat.pcap", 2, 2), ("cmpp-gateway.pcap", 2, 2), ("tjp-weak-network.pcap", 0, 0),
+    ] as [(String, Double, Double)]) func undecodedTrafficHasCharts(
+      _ sample: String, _ opened: Double, _ closed: Double
+    ) throws
+  {
     let (_, root) = try Self.page([Samples.path(sample)])
     func sum(_ table: String, _ column: String) -> Double {
       guard let place = PageParser.heads(root, table).firstIndex(of: column) else { return 0 }
