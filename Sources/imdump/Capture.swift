@@ -55,7 +55,8 @@ struct Capture: Subcommand {
       .custom("-n", "Do not resolve names; imdump never does.") { _, _ in },
       .tally("-v", \.style.verbosity, "Show more: named fields and TLVs; -vv also packet numbers and stream offsets."),
       .group(\.style),
-      .flag("-A, --text", \.style.showsText, "Show the text of messages, or their bodies; with -v, the values of TLVs."),
+      .flag(
+        "-A, --text", \.style.showsText, "Show the text of messages, or their bodies; with -v, the values of TLVs."),
       .flag("-x, -X", \.style.showsHex, "Show frames in hex and ASCII, headers included."),
       .flag("--no-fields", \.leavesFieldsOut, "Leave out named fields, which makes JSON several times faster."),
       .value("--format <format>", \.format, "Output format."),

@@ -100,7 +100,8 @@ struct Messages: Subcommand {
         "-Y <filter>", \.filter, "Print only messages that match this filter; see imdump-filter(7).",
         completing: .words(messageFieldNames)),
       .tally("-v", \.style.verbosity, "Show more: named fields and TLVs; -vv also packet numbers and stream offsets."),
-      .flag("-A, --text", \.style.showsText, "Show the text of messages, or their bodies; with -v, the values of TLVs."),
+      .flag(
+        "-A, --text", \.style.showsText, "Show the text of messages, or their bodies; with -v, the values of TLVs."),
       .flag("-x, -X", \.style.showsHex, "Show first copies in hex and ASCII, headers included."),
       .group(\.form), .group(\.source), .group(\.decode), .group(\.speech), .group(\.style),
       .list("<file> ...", \.source.source.operands, captureFilesOrFilter),

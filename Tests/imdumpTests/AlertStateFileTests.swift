@@ -108,7 +108,9 @@ import Testing
       #expect([0, 2].contains(status))
       #expect([UInt8](try Data(contentsOf: URL(filePath: state + ".bad"))) == bytes)
     }
-    for (path, says) in [("/nonexistent/x", "no such file"), (scratch.path(""), "is a folder; expected a regular file")] {
+    for (path, says) in [
+      ("/nonexistent/x", "no such file"), (scratch.path(""), "is a folder; expected a regular file"),
+    ] {
       let result = try Command.run(["check", parts[0], "--rules", rules, "--state", path])
       #expect(result.status == 64 && result.errors.contains(says), "\(result.errors)")
     }

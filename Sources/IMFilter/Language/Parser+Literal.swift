@@ -49,7 +49,9 @@ extension Parser {
 
   /// The values for which the name of a group stands, if it is at hand; `nil` for another literal.
   mutating func group(of field: FilterField) throws(FilterError) -> [Operand]? {
-    guard case .word(let words, let groups) = field.kind, token.kind == .atom || token.kind == .string else { return nil }
+    guard case .word(let words, let groups) = field.kind, token.kind == .atom || token.kind == .string else {
+      return nil
+    }
     let text = token.kind == .string ? String(decoding: try unescaped(), as: UTF8.self) : text
     guard let group = groups.first(where: { $0.name == text }) else { return nil }
     try advance()
