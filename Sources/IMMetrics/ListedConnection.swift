@@ -76,9 +76,7 @@ package struct ListedConnection: Sendable {
 
   /// From the SYN to the client's ACK, a round trip over the whole path; `nil` when not seen.
   package var handshake: Nanoseconds? {
-    guard let serverHandshake, let clientHandshake else { return nil }
-    let (sum, overflow) = serverHandshake.count.addingReportingOverflow(clientHandshake.count)
-    return overflow || sum < 0 ? nil : Nanoseconds(sum)
+    ConnectionReport.tcpHandshake(server: serverHandshake, client: clientHandshake)
   }
 
   /// The problem score of a connection's messages, and what TCP alone shows: four points for an attempt that failed, one for a

@@ -4,10 +4,12 @@ import IMWire
 
 /// What a message says, and to whom, by its named fields. What the profile hides is in neither.
 package enum MessageText {
-  /// Fields that name a topic; the first of them that a message has counts. Where a message has an alias of a topic, its `topic` is empty.
-  private static let topics = ["resolved_topic", "topic"]
+  /// Fields that name a topic; the first of them that a message has counts. Where a message has an alias of a topic, its `topic` is empty. A
+  /// `destination` is a topic where it is nobody's name.
+  private static let topics = ["resolved_topic", "topic", "subject", "destination"]
   /// Fields that name a receiver or a topic, the first of them that a message has.
-  private static let destinations = topics + ["room_id", "group", "destination", "destinations", "to", "recipient"]
+  private static let destinations =
+    ["resolved_topic", "topic", "subject", "room_id", "group", "destination", "destinations", "to", "recipient"]
   /// Parts of the names of fields with what users write that is no text of a message.
   private static let addresses = ["topic", "subscription", "properties", "correlation", "will_"]
   /// Texts of one message that are shown, at most.
@@ -35,13 +37,13 @@ package enum MessageText {
   /// The fields that name a topic in messages of some of `plans`; a filter may name them.
   package static func topicFields(_ plans: [ProtocolPlan]) -> [String] {
     topics.filter { name in
-      plans.contains { $0.fields?.fields.contains { $0.name == name && $0.isShown } ?? false }
+      plans.contains { $0.fields?.fields.contains { $0.name == name && $0.isShown && isTopic($0) } ?? false }
     }
   }
 
   /// The topic: what `--by topic` groups by, and what a store has as `topic`; `nil` where the message names none.
   package static func topic(of fields: [NamedField], _ plan: ProtocolPlan) -> String? {
-    first(of: topics, in: fields, plan)
+    first(of: topics, in: fields, plan, where: isTopic)
   }
 
   /// The topic or the receiver; `nil` where the message names none.
@@ -49,10 +51,14 @@ package enum MessageText {
     first(of: destinations, in: fields, plan)
   }
 
-  private static func first(of candidates: [String], in fields: [NamedField], _ plan: ProtocolPlan) -> String? {
+  private static func first(
+    of candidates: [String], in fields: [NamedField], _ plan: ProtocolPlan,
+    where fits: (FieldInfo) -> Bool = { _ in true }
+  ) -> String? {
     guard let names = plan.fields else { return nil }
     for name in candidates {
-      guard let id = names.fields.firstIndex(where: { $0.name == name }), names.fields[id].isShown, !names.hides(id)
+      guard let id = names.fields.firstIndex(where: { $0.name == name && fits($0) }), names.fields[id].isShown,
+        !names.hides(id)
       else { continue }
       for field in fields.values(of: id) {
         if let text = text(field.value) ?? number(field.value), !text.isEmpty { return text }
@@ -80,7 +86,9 @@ package enum MessageText {
   }
 
   /// Whether a field names a topic.
-  package static func isTopic(_ info: FieldInfo) -> Bool { topics.contains(info.name) }
+  package static func isTopic(_ info: FieldInfo) -> Bool {
+    topics.contains(info.name) && (info.name != "destination" || info.sensitivity == nil)
+  }
 
   /// Whether a field is a part of what a message says.
   package static func isText(_ info: FieldInfo) -> Bool {

@@ -68,6 +68,8 @@ final class ConnectionSink: EngineSink {
   @exclusivity(unchecked) private var hello = ReportedHello()
   @exclusivity(unchecked) private var rows: [ListedConnection] = []
   @exclusivity(unchecked) private var open: [ListedConnection] = []
+  /// Those that are over and whose last report is still to come, for late answers, by number.
+  @exclusivity(unchecked) private var ended: [UInt32: ListedConnection] = [:]
   /// The connections that match.
   @exclusivity(unchecked) private(set) var totals = ConnectionTotals()
   /// All connections.
@@ -92,9 +94,14 @@ final class ConnectionSink: EngineSink {
     let row = ListedConnection(report, hello: hello.of(report))
     guard filter?.matches(ConnectionFilterRecord(row, profiles: profiles)) ?? true else { return }
     guard report.isFinal else {
-      if report.reason == .open { open.append(row) }
+      if report.reason == .open {
+        open.append(row)
+      } else if ended.count < capacity {
+        ended[report.info.serial] = row
+      }
       return
     }
+    ended[report.info.serial] = nil
     totals.add(row)
     if let take {
       handedOn += 1
@@ -124,10 +131,11 @@ final class ConnectionSink: EngineSink {
   /// Connections that the list is without because the limit on memory was reached.
   var leftOut: UInt64 { min(totals.count, UInt64(top ?? .max)) - shown }
 
-  /// The connections to show, those included that are open: they are as of the reports since the last call.
+  /// The connections to show, those included that are open, as of the reports since the last call, or whose last report is still to come.
   func listedNow() -> (rows: ArraySlice<ListedConnection>, totals: ConnectionTotals) {
-    var (all, totals) = (rows + open, totals)
-    for row in open { totals.add(row) }
+    let current = open + ended.values
+    var (all, totals) = (rows + current, totals)
+    for row in current { totals.add(row) }
     open.removeAll(keepingCapacity: true)
     all.sort { order.areInOrder($0, $1, profiles: profiles) }
     return (all.prefix(top ?? all.count), totals)

@@ -68,6 +68,21 @@ import Testing
     #expect(found == all.filter { $0 > 1_760_000_002_000_000 } && (1..<all.count).contains(found.count))
   }
 
+  /// Topics are what a protocol calls so: the subjects of NATS, the destinations of STOMP.
+  @Test(arguments: [("nats-rooms.pcap", "room.0"), ("stomp-queue.pcap", "/queue/")])
+  func topicsOfOtherNames(_ sample: String, _ prefix: String) throws {
+    let path = Samples.path(sample)
+    let groups = try Store.objects(["stats", "-q", "--json", "--by", "topic", path])
+    let named = groups.filter { ($0["topic"] as? String)?.hasPrefix(prefix) ?? false }
+    #expect(!named.isEmpty)
+    let topic = try #require(named.first?["topic"] as? String)
+    let lines = try Command.run(["transcript", "-q", "--topic", topic, path]).output.split(separator: "\n")
+    let count = (named[0]["messages"] as? Int ?? 0) + (named[0]["unacknowledged"] as? Int ?? 0)
+    #expect(lines.count == count && count > 0 && lines.allSatisfy { $0.contains(topic) })
+    // A phone number is no topic.
+    #expect(try Command.run(["stats", "-q", "--by", "topic", Samples.path("smpp-gateway.pcap")]).output.isEmpty)
+  }
+
   @Test func noSuchSession() throws {
     let run = try Command.run(["transcript", "--session", "nobody", Samples.path("mqtt-mosquitto.pcap")])
     #expect(run.status == 0 && run.output.isEmpty)

@@ -114,6 +114,12 @@ package struct ConnectionReport {
 }
 
 extension ConnectionReport {
+  /// From the SYN to the client's ACK, a round trip over the whole path, of its two parts; `nil` when one was not seen.
+  package static func tcpHandshake(server: Nanoseconds?, client: Nanoseconds?) -> Nanoseconds? {
+    guard let server, let client else { return nil }
+    let (sum, overflow) = server.count.addingReportingOverflow(client.count)
+    return overflow || sum < 0 ? nil : Nanoseconds(sum)
+  }
   /// When its last packet came, and never before `firstSeen`, as packets may come with times that go backwards. Every output has
   /// a connection last from `firstSeen` to here.
   package var end: Timestamp { max(firstSeen, lastSeen) }

@@ -32,6 +32,10 @@ extension ByteWriter {
     } else if !info.unit.isEmpty {
       literal(" ")
       text(info.unit)
+      // The other units are symbols.
+      var isOne = false
+      if case .unsigned(1) = field.value { isOne = true }
+      if info.unit == "byte", !isOne { literal("s") }
     }
     literal("\n")
   }

@@ -196,9 +196,11 @@ extension Ladder {
       return note(report.firstSeen, "the capture begins in the middle of the connection", false)
     }
     let tries = report.synCount > 1 ? " after \(report.synCount) SYNs" : ""
-    guard let time = report.serverHandshake, report.establishedAt != nil else {
+    guard let server = report.serverHandshake, report.establishedAt != nil else {
       return note(report.firstSeen, "SYN", false)
     }
+    // Without the client's ACK there is the server's answer alone.
+    let time = ConnectionReport.tcpHandshake(server: server, client: report.clientHandshake) ?? server
     let length = Words.length(time.microseconds)
     return note(report.firstSeen, "TCP connection opened in \(length)\(tries)", report.synCount > 1)
   }
