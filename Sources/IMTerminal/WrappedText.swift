@@ -1,9 +1,9 @@
 /// The lines of a text that is wrapped to `width` cells, 2 at least; at most `limit` of them.
 ///
 /// A line ends behind a blank or beside a wide character where that leaves it at least half full, and else between any two clusters; no
-/// cluster is cut. Blanks at the end of a line may stand over its edge. Together the lines are the text. A line break of the text is what
+/// cluster is cut. With `keepsWords`, it ends behind a blank wherever there is one. Blanks at the end of a line may stand over its edge. Together the lines are the text. A line break of the text is what
 /// the caller makes of it: here it is a character as any other.
-package func wrapped(_ text: String, cells width: Int, limit: Int = .max) -> [Substring] {
+package func wrapped(_ text: String, cells width: Int, limit: Int = .max, keepsWords: Bool = false) -> [Substring] {
   let width = max(2, width)
   var lines: [Substring] = []
   var start = text.startIndex
@@ -17,7 +17,7 @@ package func wrapped(_ text: String, cells width: Int, limit: Int = .max) -> [Su
     let count = cells(character)
     if used + count > width, at > start, character != " " {
       var end = (at: at, cells: used)
-      if count < 2, let gap, gap.cells >= width / 2 { end = gap }
+      if count < 2, let gap, keepsWords || gap.cells >= width / 2 { end = gap }
       lines.append(text[start..<end.at])
       start = end.at
       used -= end.cells

@@ -41,5 +41,10 @@ import Testing
 
   @Test func linesAreAsManyAsAreWanted() {
     #expect(wrapped(String(repeating: "x", count: 1_000), cells: 10, limit: 3).count == 3)
+    // A word that fits in a line, such as the name of a file, stays whole.
+    let command = "see oversized_addr.pcapng now"
+    #expect(wrapped(command, cells: 20) == ["see oversized_addr.p", "capng now"])
+    #expect(wrapped(command, cells: 20, keepsWords: true) == ["see ", "oversized_addr.pcapng"[...].prefix(20), "g now"])
+    #expect(wrapped(command, cells: 22, keepsWords: true) == ["see ", "oversized_addr.pcapng ", "now"])
   }
 }

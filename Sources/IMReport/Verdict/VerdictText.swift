@@ -106,26 +106,7 @@ package struct VerdictText {
 
   /// A text in lines of `width` columns. A word that fits in a line, such as the name of a file in a command, is not cut.
   private func wrap(_ text: String, _ width: Int) -> [String] {
-    let words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
-    // Wide characters are no words: lines may end beside each.
-    if cells(text) == text.count, words.allSatisfy({ cells($0) <= width }) {
-      var lines: [String] = []
-      var line: String?
-      for word in words {
-        guard let begun = line else {
-          line = word
-          continue
-        }
-        if cells(begun) + 1 + cells(word) <= width {
-          line = begun + " " + word
-        } else {
-          lines.append(begun)
-          line = word
-        }
-      }
-      return lines + (line.map { [$0] } ?? [])
-    }
-    return wrapped(text, cells: width).map { line in
+    wrapped(text, cells: width, keepsWords: true).map { line in
       var line = line
       while line.last == " " { line.removeLast() }
       return String(line)
