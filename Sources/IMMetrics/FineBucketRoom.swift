@@ -13,6 +13,12 @@ package struct FineBucketRoom: Sendable {
   package mutating func record(into trips: inout RTTByDirection, _ record: (inout RTTByDirection) -> Void) {
     let before = trips.fineBuckets
     record(&trips)
+    fit(&trips, since: before)
+  }
+
+  /// Makes room for what `trips` have more than `before` fine buckets.
+  @inline(__always)
+  package mutating func fit(_ trips: inout RTTByDirection, since before: Int) {
     let added = trips.fineBuckets - before
     if added > 0 { take(added, for: &trips) }
   }

@@ -45,6 +45,8 @@ package struct PeriodSeries: Sendable {
 
   /// The periods in which something happened, by their number.
   package private(set) var rows: [Int64: Row] = [:]
+  /// For exact percentiles of all periods together, 64 MiB.
+  private var room = FineBucketRoom(bytes: 64 << 20)
   /// What came when there was no room for another period.
   package private(set) var others: Row?
   /// Pings of connections that have no last report yet, which says whether these count as heartbeats: by connection and period.
@@ -80,9 +82,13 @@ package struct PeriodSeries: Sendable {
     let (time, resolution) = (exchange.firstAt, Resolution(copy exchange, endpoint: .max))
     let roundTrip = exchange.roundTrip
     guard period(of: time) >= begin else { return }
+    var room = self.room
     change(time) { row in
+      let before = row.metrics.roundTrips.fineBuckets
       row.metrics.resolved(resolution, role: role, elsewhere: false, roundTrip: roundTrip)
+      row.metrics.fit(into: &room, since: before)
     }
+    self.room = room
   }
 
   /// Counts missing bytes.
@@ -141,7 +147,11 @@ package struct PeriodSeries: Sendable {
   package mutating func takeRows(before number: Int64) -> [(number: Int64, row: Row)] {
     begin = max(begin, number)
     let taken = rows.keys.filter { $0 < number }.sorted()
-    return taken.compactMap { key in rows.removeValue(forKey: key).map { (key, $0) } }
+    return taken.compactMap { key in
+      guard let row = rows.removeValue(forKey: key) else { return nil }
+      room.release(row.metrics.roundTrips)
+      return (key, row)
+    }
   }
 
   private mutating func period(of time: Timestamp) -> Int64 {

@@ -265,6 +265,7 @@ package struct StoreMerge {
   /// Of periods that both had; beyond a limit they have none.
   private func findPercentiles(_ periods: [Period]) throws(StoreError) {
     var histograms: [Period: RTTByDirection] = [:]
+    var room = FineBucketRoom(bytes: 16 << 20)
     for period in periods.prefix(PeriodRows.limit) { histograms[period] = RTTByDirection() }
     if let first = histograms.keys.map(\.start).min(), let last = histograms.keys.map({ $0.start + $0.width }).max() {
       var read = try database.prepare(
@@ -277,8 +278,8 @@ package struct StoreMerge {
         let direction = Self.direction(read.row.number(2))
         for width in PeriodRows.widths {
           let start = PeriodRows.floor(PeriodRows.floor(time, 1_000_000), width) * width
-          histograms[Period(width: width, start: start)]?.record(
-            microseconds: roundTrip, direction)
+          guard let place = histograms.index(forKey: Period(width: width, start: start)) else { continue }
+          room.record(into: &histograms.values[place]) { $0.record(microseconds: roundTrip, direction) }
         }
       }
     }
