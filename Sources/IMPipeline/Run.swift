@@ -16,7 +16,7 @@ struct Run {
   let report: ReportOptions
   let stopping: SignalHandlers
   private let told = ToldEvictions()
-  /// The size of the files, as it was before rights were given up.
+  /// The size of the files, as it was before privileges were dropped.
   private let share: FileShare
   let sandbox: Sandbox
   /// Who has the ends of connections on this host; `nil` but live.
@@ -64,7 +64,7 @@ struct Run {
     owners = nil
   }
 
-  /// A live run inside of a process with a terminal, which hears the signals: it ends when its stop switch does, and gives up rights
+  /// A live run inside of a process with a terminal, which hears the signals: it ends when its stop switch does, and drops privileges
   /// as any other does.
   init(
     watched input: InputOptions, plans: [ProtocolPlan], decode: DecodeOptions, report: ReportOptions,
@@ -80,7 +80,7 @@ struct Run {
     owners = nil
   }
 
-  /// The same run over another input, behind the point at which rights were given up.
+  /// The same run over another input, behind the point at which privileges were dropped.
   func again(over input: InputOptions) -> Run { Run(again: input, self) }
 
   private init(again input: InputOptions, _ other: Run) {
@@ -194,8 +194,7 @@ struct Run {
   /// Messages by `choice` and by a filter.
   func selection(_ choice: MessageChoice, _ filter: String?) throws(UsageError) -> MessageSelection {
     let scope = choice.scope
-    let times = try readRange(
-      self, from: scope.from, to: scope.to, connection: scope.connections.count == 1 ? scope.connections[0] : nil)
+    let times = try readRange(self, from: scope.from, to: scope.to, of: scope.connections)
     return MessageSelection(choice, try self.filter(filter), times: times)
   }
 

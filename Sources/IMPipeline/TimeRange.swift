@@ -13,11 +13,11 @@ struct TimeRange {
 /// Reads the values of `--from` and `--to`; `nil` where neither is given.
 ///
 /// A time of day is of the day on which the capture begins, or of the next one, where it would be earlier than its beginning. A time to the
-/// second means all of that second. A time such as `+8.900`, which a ladder has, counts from the first packet of the connection with the
-/// number `connection`.
-func readRange(_ run: Run, from: String?, to: String?, connection: UInt32? = nil) throws(UsageError) -> TimeRange? {
+/// second means all of that second. A time such as `+8.900`, which a ladder has, counts from the first packet of the only one of
+/// `connections`.
+func readRange(_ run: Run, from: String?, to: String?, of connections: [UInt32]) throws(UsageError) -> TimeRange? {
   guard from != nil || to != nil else { return nil }
-  let reader = MomentReader(run, connection: connection)
+  let reader = MomentReader(run, connection: connections.count == 1 ? connections[0] : nil)
   var range = TimeRange()
   if let from { range.from = try reader.moment(from, "--from") }
   if let to { range.to = lastNanosecond(of: try reader.moment(to, "--to"), readFrom: to) }

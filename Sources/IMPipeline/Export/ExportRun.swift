@@ -27,9 +27,7 @@ package func runExport(
     throw UsageError(message: "the capture is read twice; give a file, not \(once)")
   }
   let run = try Run(input: input, decode: decode, report: report, rewrites: options.redacts)
-  let range = try readRange(
-    run, from: options.from, to: options.to,
-    connection: options.connections.count == 1 ? options.connections[0] : nil)
+  let range = try readRange(run, from: options.from, to: options.to, of: options.connections)
   return try Export(run, options, range).perform()
 }
 

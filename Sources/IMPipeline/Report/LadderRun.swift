@@ -41,7 +41,8 @@ package func runLadder(
   }
   let run = try Run(input: input, decode: decode, report: report)
   var plan = LadderPlan()
-  plan.range = try readRange(run, from: options.from, to: options.to, connection: options.connection)
+  plan.range = try readRange(
+    run, from: options.from, to: options.to, of: options.connection.map { [$0] } ?? [])
   plan.limit = Int(max(1, min(options.rowLimit, 100_000)))
   let output = Output.standard()
 

@@ -6,7 +6,7 @@ struct ReportFile {
   private let path: String
   private let descriptor: Int32
 
-  /// Opens the file at `path`, `-` for standard output, before rights are given up. `nil` where no input can be read: a name that is
+  /// Opens the file at `path`, `-` for standard output, before privileges are dropped. `nil` where no input can be read: a name that is
   /// mistyped costs no report that is there. Throws where it cannot be opened, or is one of `inputs` or `others`, which are read, too.
   init?(_ path: String, inputs: [String], others: [String]) throws(CaptureError) {
     self.path = path
