@@ -61,6 +61,9 @@ final class ConnectionSink: EngineSink {
   /// Called with each connection that has ended, instead of keeping it.
   @exclusivity(unchecked) var take: ((ListedConnection) -> Void)?
 
+  /// Whether `listedNow` is asked for.
+  private let isScreen: Bool
+
   /// The connections of a part of a list that is printed in parts: its order is that of their ends, and within a part that of
   /// the list, so a list of all connections takes hardly more memory than counting them.
   private static let part = 8_192
@@ -68,7 +71,7 @@ final class ConnectionSink: EngineSink {
   @exclusivity(unchecked) private var hello = ReportedHello()
   @exclusivity(unchecked) private var rows: [ListedConnection] = []
   @exclusivity(unchecked) private var open: [ListedConnection] = []
-  /// Those that are over and whose last report is still to come, for late answers, by number.
+  /// On a screen, those that are over and whose last report is still to come, for late answers, by number.
   @exclusivity(unchecked) private var ended: [UInt32: ListedConnection] = [:]
   /// The connections that match.
   @exclusivity(unchecked) private(set) var totals = ConnectionTotals()
@@ -77,7 +80,10 @@ final class ConnectionSink: EngineSink {
   /// Connections that went to `spill` or `take`.
   @exclusivity(unchecked) private var handedOn: UInt64 = 0
 
-  init(_ options: ConnectionListOptions, profiles: [String], filter: Filter?, capacity: Int) {
+  init(
+    _ options: ConnectionListOptions, profiles: [String], filter: Filter?, capacity: Int, isScreen: Bool = false
+  ) {
+    self.isScreen = isScreen
     self.profiles = profiles
     self.filter = filter
     order = options.order ?? (options.top == nil ? .conn : .problems)
@@ -96,7 +102,7 @@ final class ConnectionSink: EngineSink {
     guard report.isFinal else {
       if report.reason == .open {
         open.append(row)
-      } else if ended.count < capacity {
+      } else if isScreen, ended.count < capacity {
         ended[report.info.serial] = row
       }
       return
@@ -154,7 +160,8 @@ func printConnections(
   var options = options
   if isScreen, options.order == nil { options.order = .problems }
   let sink = ConnectionSink(
-    options, profiles: profiles, filter: try run.connectionFilter(options.filter), capacity: capacity)
+    options, profiles: profiles, filter: try run.connectionFilter(options.filter), capacity: capacity,
+    isScreen: isScreen)
   let isSorted = options.order != nil || options.top != nil
   if !isSorted {
     sink.spill = { printer.write($0) }
