@@ -157,6 +157,7 @@ struct VerdictFindings {
   /// What became of exchanges that are neither messages nor heartbeats, by their role; `nil` where only their sum is known: the totals
   /// of types are those of the whole run, and a page may cover the last part of it.
   private var byRole: [(role: FrameRole, fates: FateCounts)]? {
+    guard model.live == nil else { return nil }
     let roles = RoleTable(plans: model.summary.plans)
     var all: [(role: FrameRole, fates: FateCounts)] = [FrameRole.control, .receipt, .acknowledgment, .other].map {
       (role: $0, fates: FateCounts())
@@ -168,11 +169,7 @@ struct VerdictFindings {
         for way in 0...1 { all[i].fates.add(totals.fates[way]) }
       }
     }
-    let both = model.figures.total.control.both
-    let (lost, rejected) = all.reduce((UInt64(0), UInt64(0))) {
-      ($0.0 + $1.fates.lost, $0.1 + UInt64($1.fates.rejected))
-    }
-    return lost == both.lost && rejected == UInt64(both.rejected) ? all : nil
+    return all
   }
 
   /// Adds what became of exchanges of this role, without the logins among them.
