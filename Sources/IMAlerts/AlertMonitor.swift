@@ -75,7 +75,7 @@ package final class AlertMonitor: EngineSink {
   @exclusivity(unchecked) var lastConnection: MonitoredConnection?
   /// Connections that are over, oldest first: late answers may still come for a while.
   var finished: [UInt32] = []
-  /// Exchanges that were settled before the frame of their first copy was told: it comes next.
+  /// Exchanges that were resolved before the frame of their first copy was told: it comes next.
   @exclusivity(unchecked) var early: [Exchange] = []
   /// By how many microseconds the interval before the heartbeat whose frame is told next differs from the one before it.
   @exclusivity(unchecked) var beatChange: Nanoseconds?

@@ -47,7 +47,7 @@ package struct RTTByDirection: Equatable, Sendable {
   /// Buckets of which compact histograms keep none.
   package var fineBuckets: Int { ways[0].fineBuckets + ways[1].fineBuckets }
 
-  /// Gives up the buckets that only percentiles need.
+  /// Drops the buckets that only percentiles need.
   package mutating func compact() { for way in 0...1 { ways[way].compact() } }
 
   /// Counts all samples in buckets, before several questions.

@@ -146,7 +146,7 @@ package struct RTTHistogram: Equatable, Sendable {
   /// Buckets of which a compact histogram keeps none.
   package var fineBuckets: Int { fine.count }
 
-  /// Gives up the buckets that only percentiles need.
+  /// Drops the buckets that only percentiles need.
   package mutating func compact() {
     isCompact = true
     fine = []

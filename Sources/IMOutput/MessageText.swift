@@ -5,7 +5,7 @@ import IMWire
 /// What a message says, and to whom, by its named fields. What the profile hides is in neither.
 package enum MessageText {
   /// Fields that name a topic; the first of them that a message has counts. Where a message has an alias of a topic, its `topic` is empty. A
-  /// `destination` is a topic where it is nobody's name.
+  /// `destination` without a sensitivity is a topic; with one, it names a person.
   private static let topics = ["resolved_topic", "topic", "subject", "destination"]
   /// Fields that name a receiver or a topic, the first of them that a message has.
   private static let destinations =

@@ -24,7 +24,7 @@ package struct PeriodWriter {
   /// The table of a run that is over.
   private var table: TextTable
 
-  /// A writer. `isLive`: connections may end later, so nothing is told of them. `hasChecksums`: whether a profile has some. `width` is that
+  /// A writer. `isLive`: connections may end later, so their columns are left out. `hasChecksums`: whether a profile has some. `width` is that
   /// of the terminal, if lines go to one.
   package init(
     isJSON: Bool, isLive: Bool, hasChecksums: Bool, zone: LocalZone, width: Int? = nil, bounds: @escaping Bounds

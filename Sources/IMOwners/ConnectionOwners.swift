@@ -8,7 +8,7 @@ package import IMWire
 /// that wait for a dump of all sockets, which is read a little at a time in `advance`. A connection of another host, or of
 /// another network namespace, has no owner.
 ///
-///     let owners = ConnectionOwners()            // before rights are given up
+///     let owners = ConnectionOwners()            // before privileges are dropped
 ///     owners.owner(of: 7, client: c, server: s)  // nil where there is none, or none yet
 ///     owners.advance()                           // after each batch
 package final class ConnectionOwners {

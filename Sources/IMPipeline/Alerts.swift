@@ -58,7 +58,7 @@ final class Alerts: RunFeature {
   private var toldBefore: UInt64 = 0
   private var isLive: Bool { run.input.interface != nil }
 
-  /// The alerts that the choices ask for. What delivers them is started here, before rights are given up.
+  /// The alerts that the choices ask for. What delivers them is started here, before privileges are dropped.
   init?(_ place: RunContext) throws(UsageError) {
     let (run, options) = (place.run, place.choices.alerts)
     guard let path = options.rules else {

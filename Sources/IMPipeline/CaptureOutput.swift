@@ -29,7 +29,7 @@ final class CaptureOutput {
   /// The file that is to be written, before its header can be.
   private var prepared: Int32?
   /// What opens further files, where this process may not.
-  private(set) var opener: FileBroker?
+  private(set) var outputBroker: OutputBroker?
   private var name = ""
   /// The number of the file within its period.
   private var number = 0
@@ -67,7 +67,7 @@ final class CaptureOutput {
   /// Whether the file can be opened again under its name: it is no pipe, and not standard output.
   var canReopen: Bool { folder != nil }
   /// The folder, where this process makes the further files itself.
-  var ownFolder: Int32? { opener == nil ? folder : nil }
+  var ownFolder: Int32? { outputBroker == nil ? folder : nil }
   /// Whether the first file can only be named when the first packet is there.
   var needsTime: Bool { rotation.seconds != nil }
 
@@ -118,12 +118,12 @@ final class CaptureOutput {
     _ = fchown(writer.descriptor, user.uid, user.gid)
   }
 
-  /// Has further files opened by `opener`, where the user that the run becomes may not make them.
-  func use(_ opener: FileBroker) {
+  /// Has further files opened by `outputBroker`, where the user that the run becomes may not make them.
+  func use(_ outputBroker: OutputBroker) {
     guard let folder else { return }
-    let isUsed = opener.begin(
+    let isUsed = outputBroker.begin(
       folder: folder, formats: [names.template], isTimed: names.isTimed, digits: names.digits, count: names.count)
-    if isUsed { self.opener = opener }
+    if isUsed { self.outputBroker = outputBroker }
   }
 
   /// Throws where this process may not make the files that are to come.
@@ -263,11 +263,11 @@ final class CaptureOutput {
 
   /// Opens the file `name`: a new one, or that which has the name.  A descriptor, or the error's number, negative.
   private func openFile(_ folder: Int32, replaces: Bool) -> Int32 {
-    if let opener { return opener.ask(replaces ? .replace : .open, number, at: second) }
+    if let outputBroker { return outputBroker.ask(replaces ? .replace : .open, number, at: second) }
     return replaces ? imdump_replace_file(folder, name) : imdump_open_file(folder, name)
   }
 
-  private func reason(_ number: Int32) -> String { openingError(number, isAsked: opener != nil) }
+  private func reason(_ number: Int32) -> String { openingError(number, isAsked: outputBroker != nil) }
 
   private func output<T>(_ body: () throws(CaptureError) -> T) throws(CaptureError) -> T {
     do throws(CaptureError) { return try body() } catch {

@@ -17,7 +17,7 @@ final class Driver {
   struct Hooks {
     /// After each batch, and about ten times a second while a live line is quiet: write what is ready.
     var afterBatch: (Driver) -> Void = { _ in }
-    /// Once, when rights are given up and before the first packet is read.
+    /// Once, when privileges are dropped and before the first packet is read.
     var beforePackets: () -> Void = {}
     /// Whether the run should end early, because its output cannot be written.
     var isOver: () -> Bool = { false }
@@ -225,7 +225,7 @@ final class Driver {
     InputFile.expect(input.files)
     if input.interface != nil { imdump_allow_capture() }
     try sandbox.enter(
-      folders: privileges.folders, mayWrite: !privileges.folders.isEmpty, openers: privileges.openers,
+      folders: privileges.folders, mayWrite: !privileges.folders.isEmpty, outputBrokers: privileges.outputBrokers,
       listener: privileges.listener,
       keepsDatabase: privileges.keepsDatabase, isInteractive: privileges.isInteractive,
       stores: privileges.stores, places: privileges.places)

@@ -57,7 +57,7 @@ final class Documents: RunFeature {
   /// Says which messages the filter takes, where there is one.
   private let chooser: DocumentChooser?
   /// What makes further files, where this process may not.
-  private let opener: FileBroker?
+  private let outputBroker: OutputBroker?
   /// What ships the files.
   private let shipper: Shipper?
   private let run: Run
@@ -67,7 +67,7 @@ final class Documents: RunFeature {
   private static let flushTime = 1.0
   private var flushedAt = 0.0
 
-  static func openerOption(_ run: Run, _ choices: RunChoices) -> String? {
+  static func outputBrokerOption(_ run: Run, _ choices: RunChoices) -> String? {
     choices.documents?.log == nil ? nil : "--log-dir"
   }
 
@@ -76,7 +76,7 @@ final class Documents: RunFeature {
     guard let options = place.choices.documents else { return nil }
     let (run, output) = (place.run, place.output)
     self.run = run
-    opener = place.opener
+    outputBroker = place.outputBroker
     let isLive = run.input.interface != nil
     begun = isLive ? LiveWatch.clock() : nil
     isTelemetry = options.otlp != nil
@@ -156,8 +156,8 @@ final class Documents: RunFeature {
     guard let folder else { return }
     if let user = privileges.user { folder.give(to: user) }
     privileges.hearsHangup = true
-    if let opener { folder.use(opener) }
-    if let used = folder.usedOpener { privileges.openers.append(used) } else { opener?.end() }
+    if let outputBroker { folder.use(outputBroker) }
+    if let used = folder.usedBroker { privileges.outputBrokers.append(used) } else { outputBroker?.end() }
     if let own = folder.ownFolder { privileges.folders.append(own) }
   }
 

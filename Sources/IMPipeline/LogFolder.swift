@@ -58,7 +58,7 @@ package struct LogOptions: Equatable, Sendable {
 /// each signal: `imdump.otlp-SIGNAL.RUN-N.ndjson`.
 ///
 /// A name is used once, and nothing is renamed or cut: who follows the files sees each grow, and then another one. Where this
-/// process may make no files, an opener makes them. A file is made when its first document is there.
+/// process may make no files, an output broker makes them. A file is made when its first document is there.
 final class LogFolder {
   /// One dataset's file.
   private struct Series {
@@ -75,7 +75,7 @@ final class LogFolder {
   private let run: String
   private let handle: Int32
   private let isMade: Bool
-  private var opener: FileBroker?
+  private var outputBroker: OutputBroker?
   /// By `LogSeries.index`.
   private var series = [Series](repeating: Series(), count: LogSeries.allCases.count)
   private var kept = KeptLogFiles()
@@ -105,26 +105,26 @@ final class LogFolder {
   deinit { Glibc.close(handle) }
 
   /// The socket of the process that makes the files, where there is one.
-  var usedOpener: FileBroker? { opener }
+  var usedBroker: OutputBroker? { outputBroker }
   /// The folder, where this process makes the files itself.
-  var ownFolder: Int32? { opener == nil ? handle : nil }
+  var ownFolder: Int32? { outputBroker == nil ? handle : nil }
 
   /// Gives a folder that was made here to the user that the run becomes, whose files will stand in it.
   func give(to user: Sandbox.User) {
     if isMade { user.own(folder: handle) }
   }
 
-  /// Has files made by `opener`, where the user that the run becomes may not make them.
-  func use(_ opener: FileBroker) {
+  /// Has files made by `outputBroker`, where the user that the run becomes may not make them.
+  func use(_ outputBroker: OutputBroker) {
     let formats = LogSeries.allCases.map { "\($0.name).\(run)-" }
-    if opener.begin(folder: handle, formats: formats, suffix: ".ndjson", digits: 1, count: .max) {
-      self.opener = opener
+    if outputBroker.begin(folder: handle, formats: formats, suffix: ".ndjson", digits: 1, count: .max) {
+      self.outputBroker = outputBroker
     }
   }
 
-  /// Throws where neither this process nor an opener may make files.
+  /// Throws where neither this process nor an output broker may make files.
   func checkRights() throws(CaptureError) {
-    guard opener == nil else { return }
+    guard outputBroker == nil else { return }
     try requireMayMakeFiles(in: handle, options.folder, "documents cannot be written")
   }
 
@@ -175,9 +175,10 @@ final class LogFolder {
   private func open(_ dataset: LogSeries) -> LogFile? {
     let number = series[dataset.index].number + 1
     let name = name(dataset, number)
-    let descriptor = opener?.ask(.replace, format: dataset.index, number, at: 0) ?? imdump_replace_file(handle, name)
+    let descriptor =
+      outputBroker?.ask(.replace, format: dataset.index, number, at: 0) ?? imdump_replace_file(handle, name)
     guard descriptor >= 0 else {
-      fail(name, openingError(-descriptor, isAsked: opener != nil))
+      fail(name, openingError(-descriptor, isAsked: outputBroker != nil))
       return nil
     }
     let file = LogFile(descriptor: descriptor)
@@ -233,8 +234,8 @@ final class LogFolder {
   }
 
   private func remove(_ dataset: LogSeries, _ number: Int) {
-    if let opener {
-      _ = opener.ask(.remove, format: dataset.index, number, at: 0)
+    if let outputBroker {
+      _ = outputBroker.ask(.remove, format: dataset.index, number, at: 0)
     } else {
       _ = imdump_remove_file(handle, name(dataset, number))
     }

@@ -63,7 +63,7 @@ final class ScopeFindings {
     if let place = scope.connections.firstIndex(of: record.connection.serial) { scope.connections.remove(at: place) }
   }
 
-  /// Says of which there was none, where there were messages at all.
+  /// Reports those without a message, if the capture has messages at all.
   func tell() {
     guard hasMessages else { return }
     if !scope.sessions.isEmpty {

@@ -6,7 +6,7 @@ import IMCapture
 ///
 /// It is started before the interface is opened and tables are made, so that it shares no memory with them, and told its
 /// folder when the first file is there. It ends with this object, and with the process.
-final class FileBroker {
+final class OutputBroker {
   /// What is asked of it.
   enum Action {
     /// To open a file; to make a new one in the place of what has the name; to take one away.

@@ -111,9 +111,9 @@ struct Sandbox {
 
   /// Starts the process that opens further files of `option` where the new user may not; nil where nobody becomes another
   /// user.
-  func makeOpener(_ option: String) -> FileBroker? {
+  func makeOutputBroker(_ option: String) -> OutputBroker? {
     guard let user else { return nil }
-    return FileBroker(for: keepsOwner ? .root : user, isSandboxed: isSandboxed, option: option)
+    return OutputBroker(for: keepsOwner ? .root : user, isSandboxed: isSandboxed, option: option)
   }
 
   /// Starts the process that looks names of addresses up, since this one may not.
@@ -125,7 +125,7 @@ struct Sandbox {
     return NameResolver(socket: socket)
   }
 
-  /// Gives it all up. `folders` are descriptors of those in which files will still be made, unless `openers` make them;
+  /// Gives it all up. `folders` are descriptors of those in which files will still be made, unless `outputBrokers` make them;
   /// `listener` is the socket on which connections will be taken; `keepsDatabase` says that SQLite writes; `isInteractive` that the
   /// terminal is switched to raw mode and back. `stores` are paths of databases from the root, and `places` folders in which files will
   /// be made whose names match a pattern: where what is written stays the caller's, a process that keeps the caller's rights opens these.
@@ -133,7 +133,8 @@ struct Sandbox {
   /// Throws when the rights of root or a capability stay. Where the kernel lacks Landlock or system call filters, goes on,
   /// and says so under `-v`.
   func enter(
-    folders: [Int32], mayWrite: Bool, openers: [FileBroker] = [], listener: Int32? = nil, keepsDatabase: Bool = false,
+    folders: [Int32], mayWrite: Bool, outputBrokers: [OutputBroker] = [], listener: Int32? = nil,
+    keepsDatabase: Bool = false,
     isInteractive: Bool = false, stores: [String] = [], places: [Privileges.Place] = []
   ) throws(CaptureError) {
     if givesUpNothing { return }
@@ -148,11 +149,11 @@ struct Sandbox {
     try check("set no_new_privs", imdump_no_new_privileges())
     guard isSandboxed else { return }
     let landlock = folders.withUnsafeBufferPointer {
-      // What is written comes from the broker, or from openers.
+      // What is written comes from the broker, or from output brokers.
       keepsOwner ? imdump_restrict_reading(nil, 0) : imdump_restrict_writing($0.baseAddress, Int32($0.count))
     }
     if landlock < 0 { note("Landlock is not available, so writing other files is not prevented", -landlock) }
-    let filter = (openers.map(\.descriptor) + (broker.map { [$0] } ?? [])).withUnsafeBufferPointer {
+    let filter = (outputBrokers.map(\.descriptor) + (broker.map { [$0] } ?? [])).withUnsafeBufferPointer {
       imdump_filter_system_calls(
         mayWrite ? 1 : 0, $0.baseAddress, Int32($0.count), listener ?? -1, keepsDatabase ? 1 : 0,
         isInteractive ? 1 : 0)

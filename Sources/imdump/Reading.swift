@@ -128,6 +128,7 @@ struct Messages: Subcommand {
 }
 
 extension MessageScope: OptionGroup {
+  /// The options that select messages by session, connection and time.
   package static var table: [Option<MessageScope>] {
     [
       .list("--session <name>", \.sessions, "Only messages of this session. Repeatable."),

@@ -61,7 +61,7 @@ extension Connections {
   /// Does what is due at `time`: holes, timeouts, reports.
   ///
   /// A packet of any connection lets time pass, and perhaps much of it at once. So everything is done at its own moment, in the
-  /// order of the moments, and messages are settled at ticks of the clock: what comes of a connection depends on its own packets and
+  /// order of the moments, and messages are resolved at ticks of the clock: what comes of a connection depends on its own packets and
   /// on time, and not on how often packets of others came.
   mutating func advance(to time: Timestamp) {
     streams.trackRecords()

@@ -19,7 +19,7 @@ struct Connections: ~Copyable {
   private var nextSerial: UInt32 = 1
   /// Flows whose SYN waits for an answer; those that are over: to be reported, and later to be forgotten.
   var opening = ClosingQueue(), ending = ClosingQueue(), recycling = ClosingQueue()
-  /// The tick up to which messages without an answer have been settled.
+  /// The tick up to which messages without an answer have been resolved.
   var settledTo = Timestamp.distantPast
   /// Where the search for quiet connections goes on.
   var hand: UInt32 = 0

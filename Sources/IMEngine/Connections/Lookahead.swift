@@ -71,7 +71,7 @@ extension Connections {
     }
   }
 
-  /// Asks for what is read of flows that hold something beyond a hole: what is held, the flow's journal, and when bytes turned out
+  /// Asks for what is read of flows that hold something beyond a hole: what is held, the flow's anomaly record, and when bytes turned out
   /// to be missing. Where that stands was asked for a group before.
   @inline(never)
   private mutating func askForTrouble() {
@@ -113,7 +113,7 @@ extension Connections {
       }
       guard let flow = guess.pointee.flow else { continue }
       if flow.holdsSegments {
-        // Its last line names its journal.
+        // Its last line names its anomaly record.
         flow.prefetch(at: 256)
         lookahead.troubled[lookahead.troubledCount] = flow
         lookahead.troubledCount &+= 1

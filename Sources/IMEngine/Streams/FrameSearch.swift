@@ -10,7 +10,7 @@ enum SearchResult {
 
 /// Looks for the frames of one plan in bytes of which nobody knows where a frame begins, and weighs what is found.
 ///
-/// It keeps nothing: what a search must remember stands in `PartialFrame.Search`.
+/// It keeps nothing: the state of a search is in `PartialFrame.Search`.
 struct FrameSearch {
   /// What a candidate header turned out to be.
   enum Verdict {

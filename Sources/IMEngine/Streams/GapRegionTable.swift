@@ -2,7 +2,7 @@ import CMachine
 
 /// The chunks around gaps of late, by direction, so that segments which come after all can be decoded.
 ///
-/// A direction's journal knows its place here. Bounded in every way; what is forgotten is what an engine without it would
+/// A direction's anomaly record knows its place here. Bounded in every way; what is forgotten is what an engine without it would
 /// lose anyway.
 struct GapRegionTable: ~Copyable {
   /// Directions of which chunks are remembered; chunks of one; their longest; bytes held in all of them.

@@ -168,7 +168,7 @@ extension Streams {
     partial.pointee.needed = partial.pointee.count * 3 / 2
   }
 
-  /// Whether frames of the plan in use stand in `bytes`, where `partial` holds its own; the last `count` of them are new.
+  /// Whether `bytes` are frames of the plan in use, with its pending ones in `partial`; the last `count` of them are new.
   private mutating func stands(
     _ side: FlowSide, _ partial: Ref<PartialFrame>,
     _ bytes: borrowing Bytes, new count: Int, isThorough: Bool, isEnd: Bool

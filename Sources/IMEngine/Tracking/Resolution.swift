@@ -19,7 +19,7 @@ package struct Resolution: Sendable, BitwiseCopyable {
   /// The number in `StatusTable` of the answer's status; 0 without one.
   package var status: UInt16
 
-  /// The settlement of `exchange`, whose server has the index `endpoint`.
+  /// The resolution of `exchange`, whose server has the index `endpoint`.
   @inline(__always)
   package init(_ exchange: Exchange, endpoint: UInt32) {
     delay = exchange.roundTrip.map { UInt32(truncatingIfNeeded: $0.microseconds) } ?? .max
@@ -32,7 +32,7 @@ package struct Resolution: Sendable, BitwiseCopyable {
     status = exchange.status
   }
 
-  /// The settlement of a kept exchange, whose server has the index `endpoint`.
+  /// The resolution of a kept exchange, whose server has the index `endpoint`.
   @inline(__always)
   init(_ exchange: Ref<KeptExchange>, endpoint: UInt32) {
     delay = exchange.pointee.roundTripDelay

@@ -1,6 +1,6 @@
 import IMWire
 
-/// Exchanges whose time is over: they are settled, moved and forgotten.
+/// Exchanges whose time is over: they are resolved, moved and forgotten.
 extension Tracker {
   /// Settles what has run out of time at `now`, oldest first. `isEnd` settles everything.
   @inline(never)
@@ -67,7 +67,7 @@ extension Tracker {
   }
 
   /// Settles an open exchange whose time for an answer was over before `now`, when the next frame of it came. At the next tick it
-  /// would be settled anyway; but when that is looked at depends on the exchanges that began before it.
+  /// would be resolved anyway; but when that is looked at depends on the exchanges that began before it.
   @inline(never)
   mutating func settleOverdue(_ exchange: Ref<KeptExchange>, _ now: Timestamp) {
     guard exchange.pointee.flags.isDisjoint(with: [.resolved, .moved]),
@@ -133,7 +133,7 @@ extension Tracker {
     waits(firstAt)
   }
 
-  /// Forgets the oldest exchange of a full table where that is all there is to do: it is settled, nobody is to be told of it, and the
+  /// Forgets the oldest exchange of a full table where that is all there is to do: it is resolved, nobody is to be told of it, and the
   /// table has the size that it was meant to have.
   @inline(__always)
   private mutating func dropsOldest() -> Bool {
@@ -148,7 +148,7 @@ extension Tracker {
     return true
   }
 
-  /// Makes room for one more exchange: forgets settled ones, moves open ones, or grows.
+  /// Makes room for one more exchange: forgets resolved ones, moves open ones, or grows.
   @inline(never)
   mutating func makeRoom(_ now: Timestamp) {
     if dropsOldest() { return }

@@ -389,7 +389,7 @@ extension Tracker {
       && !isTooLate(now, exchange)
   }
 
-  /// Whether an answer at `now` no longer counts: its message was settled, and is to be forgotten.
+  /// Whether an answer at `now` no longer counts: its message was resolved, and is to be forgotten.
   @inline(__always)
   func isTooLate(_ now: Timestamp, _ exchange: Ref<KeptExchange>) -> Bool { isForgotten(exchange, now) }
 

@@ -75,7 +75,7 @@ struct Tracker: ~Copyable {
   var roundEnd: UInt64 = 0
   /// Open exchanges that stand behind younger ones, because they were moved; some may be gone from there.
   var waiting = WaitingExchanges()
-  /// Everything below this position is settled or moved.
+  /// Everything below this position is resolved or moved.
   var settleCursor: UInt64 = 1
   var nextID: UInt32 = 0
   /// Whether packets came whose times are unknown.

@@ -128,7 +128,7 @@ func openNames(_ options: BrowseOptions, _ sandbox: Sandbox) throws(CaptureError
   return sources.file == nil && sources.resolver == nil ? nil : sources
 }
 
-/// The folder in which files may be saved once rights are given up: the one in which the command was started, and those in it.
+/// The folder in which files may be saved once privileges are dropped: the one in which the command was started, and those in it.
 func savingFolders() -> [Int32] {
   let folder = imdump_open_folder(".")
   return folder >= 0 ? [folder] : []

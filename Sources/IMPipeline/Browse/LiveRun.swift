@@ -4,7 +4,7 @@ import IMCapture
 import IMEngine
 import IMOutput
 
-/// The capture behind a screen: opened by the thread with the terminal, before it gives up rights, and led by a thread of its own.
+/// The capture behind a screen: opened by the thread with the terminal, before it drops privileges, and led by a thread of its own.
 final class LiveRun {
   private let run: Run
   private let companions: [any RunFeature]
@@ -36,7 +36,7 @@ final class LiveRun {
     driver.tell = { text in loading.change { $0.error = text } }
   }
 
-  /// Opens the interface and the store, gives up rights, and begins to capture.
+  /// Opens the interface and the store, drops privileges, and begins to capture.
   func start() throws(CaptureError) {
     guard try driver.open() else { return }
     place = realpath(path, nil).map { real in

@@ -77,7 +77,7 @@ final class AnswerMailbox: Sendable {
   private let answers = Mutex<[BrowserAnswer]>([])
   private let wake: @Sendable () -> Void
 
-  /// A desk that calls `wake` when an answer lies on it.
+  /// A mailbox that calls `wake` when an answer lies on it.
   init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
   /// Hands on an answer.

@@ -7,7 +7,7 @@ import IMWire
 /// Hands alerts to the process that delivers them, and never waits for it.
 ///
 /// A capture may run no program and open no connection (`Sandbox`), so another process does: this same program again,
-/// started before rights are given up, with the rights of the user that the run becomes. Between them is a socket that holds
+/// started before privileges are dropped, with the rights of the user that the run becomes. Between them is a socket that holds
 /// some hundred alerts; when it is full, or nobody reads it, an alert is dropped and counted.
 final class Deliverer {
   /// How this program is called to deliver.

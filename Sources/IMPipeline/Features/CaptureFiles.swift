@@ -10,7 +10,7 @@ final class CaptureFiles: RunFeature {
   /// Told where packets stand in the files.
   private let written: WrittenPackets?
   /// What opens further files, where this process may not.
-  private let opener: FileBroker?
+  private let outputBroker: OutputBroker?
   private var output: CaptureOutput?
   /// Says whose connections are, in pcapng.
   private var owners: OwnerComments?
@@ -20,7 +20,7 @@ final class CaptureFiles: RunFeature {
   private let secrets: KeyLogs?
   private var lastFlush = LiveWatch.clock()
 
-  static func openerOption(_ run: Run, _ choices: RunChoices) -> String? {
+  static func outputBrokerOption(_ run: Run, _ choices: RunChoices) -> String? {
     run.input.writePath.map { $0 != "-" } ?? false ? "-w" : nil
   }
 
@@ -28,7 +28,7 @@ final class CaptureFiles: RunFeature {
     guard let path = place.run.input.writePath else { return nil }
     input = place.run.input
     self.path = path
-    opener = place.opener
+    outputBroker = place.outputBroker
     written = place.written
     secrets = place.run.decode.writesSecrets ? place.run.decode.secrets : nil
     if place.run.decode.writesSecrets {
@@ -68,8 +68,8 @@ final class CaptureFiles: RunFeature {
     guard let output else { return }
     if let user = privileges.user { output.give(to: user) }
     if output.canReopen { privileges.hearsHangup = true }
-    if let opener { output.use(opener) }
-    if let used = output.opener { privileges.openers.append(used) } else { opener?.end() }
+    if let outputBroker { output.use(outputBroker) }
+    if let used = output.outputBroker { privileges.outputBrokers.append(used) } else { outputBroker?.end() }
     if let own = output.ownFolder { privileges.folders.append(own) }
   }
 
@@ -120,7 +120,7 @@ final class CaptureFiles: RunFeature {
   }
 
   func ended() throws(CaptureError) {
-    defer { opener?.end() }
+    defer { outputBroker?.end() }
     // A log may have been written after the last packet.
     if let output, !hasFailed { for lines in secrets?.takeCopied() ?? [] { try output.write(secrets: lines) } }
     try output?.close()

@@ -13,7 +13,7 @@ import IMWire
 protocol RunFeature: AnyObject {
   /// The option whose files are opened by a process of their own where the user that root becomes may not; nil where
   /// nothing needs one.
-  static func openerOption(_ run: Run, _ choices: RunChoices) -> String?
+  static func outputBrokerOption(_ run: Run, _ choices: RunChoices) -> String?
 
   /// The companion that the choices ask for; nil where they do not. What needs rights that are given up later is opened here.
   init?(_ place: RunContext) throws(UsageError)
@@ -61,7 +61,7 @@ protocol RunFeature: AnyObject {
 
 /// Nothing is done at a point of which a companion says nothing.
 extension RunFeature {
-  static func openerOption(_ run: Run, _ choices: RunChoices) -> String? { nil }
+  static func outputBrokerOption(_ run: Run, _ choices: RunChoices) -> String? { nil }
   var needs: EngineOptions.Needs { [] }
   var cost: (connection: Int, exchange: Int, server: Int) { (0, 0, 0) }
   var hearsMinutes: Bool { false }
@@ -89,7 +89,7 @@ struct Privileges {
   /// Open folders in which this process makes files.
   var folders: [Int32] = []
   /// The processes that open files for this one.
-  var openers: [FileBroker] = []
+  var outputBrokers: [OutputBroker] = []
   /// The socket on which connections will be taken.
   var listener: Int32?
   /// A folder, and the names of files that are made in it, as a pattern of fnmatch(3).
@@ -154,7 +154,7 @@ struct RunContext {
   /// Where alerts are told.
   let dispatcher: AlertDispatcher
   /// The process that it has asked for.
-  var opener: FileBroker?
+  var outputBroker: OutputBroker?
   /// Where packets stand in the files of `-w`; `nil` where nobody asks.
   var written: WrittenPackets?
   /// The server that texts are given to; `nil` without one.

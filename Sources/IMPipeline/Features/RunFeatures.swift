@@ -17,13 +17,15 @@ enum RunFeatures {
 }
 
 extension Run {
-  /// Makes the companions that `choices` ask for. Alerts are told at `dispatcher`.
+  /// Makes the companions that `choices` ask for. `dispatcher` passes alerts on.
   func companions(
     _ choices: RunChoices, _ output: Output, dispatcher: AlertDispatcher = AlertDispatcher()
   ) throws(UsageError) -> [any RunFeature] {
     let kinds = RunFeatures.kinds
     // Made first, while there is nothing that they could share.
-    let openers = kinds.map { kind in kind.openerOption(self, choices).flatMap { sandbox.makeOpener($0) } }
+    let outputBrokers = kinds.map { kind in
+      kind.outputBrokerOption(self, choices).flatMap { sandbox.makeOutputBroker($0) }
+    }
     let server = try server(choices)
     let written = isLive && choices.store != nil && input.writePath.map { $0 != "-" } ?? false ? WrittenPackets() : nil
     // One name for the documents and the alerts of a run.
@@ -31,9 +33,10 @@ extension Run {
     let identity =
       isNamed ? runIdentity(input, decode, choices.documents ?? DocumentOptions(), choices.alerts) : nil
     var made: [any RunFeature] = []
-    for (kind, opener) in zip(kinds, openers) {
+    for (kind, outputBroker) in zip(kinds, outputBrokers) {
       let place = RunContext(
-        run: self, choices: choices, identity: identity, output: output, dispatcher: dispatcher, opener: opener,
+        run: self, choices: choices, identity: identity, output: output, dispatcher: dispatcher,
+        outputBroker: outputBroker,
         written: written,
         server: server)
       if let companion = try kind.init(place) { made.append(companion) }
@@ -41,7 +44,7 @@ extension Run {
     return made
   }
 
-  /// The server that the choices ask for, whose socket is bound here, before rights are given up. There is one at most: `--listen` has
+  /// The server that the choices ask for, whose socket is bound here, before privileges are dropped. There is one at most: `--listen` has
   /// the metrics, too.
   private func server(_ choices: RunChoices) throws(UsageError) -> WebServer? {
     let hosts = choices.metrics.hosts

@@ -7,7 +7,7 @@ import IMStore
 struct StoreFile {
   /// The file as it was named.
   let path: String
-  /// The same from the root, without links: where the process stands cannot be asked any more when rights are given up.
+  /// The same from the root, without links: where the process stands cannot be asked any more when privileges are dropped.
   let place: String
   /// A descriptor of its folder, in which SQLite makes files beside it.
   let folder: Int32
