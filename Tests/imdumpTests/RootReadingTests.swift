@@ -220,4 +220,21 @@ struct RootReadingTests {
     #expect(run.wait() == .exit(0))
     #expect(try Command.run(["query", store, "SELECT count(*) FROM messages"]).output.hasSuffix(" 120\n"))
   }
+
+  /// A program file that brings privileges to its caller does nothing with them.
+  @Test(arguments: [0o4755, 0o2755]) func aSetuidProgramDoesNothing(_ mode: Int) throws {
+    let folder = try Scratch()
+    var system = statvfs()
+    try #require(statvfs(folder.url.path, &system) == 0 && chmod(folder.url.path, 0o755) == 0)
+    // Where the bit has no effect, there is nothing to refuse.
+    guard system.f_flag & UInt(ST_NOSUID.rawValue) == 0, try Self.facts(getpid())["NoNewPrivs"] == "0" else { return }
+    let program = folder.path("imdump")
+    try FileManager.default.copyItem(atPath: Command.program.path, toPath: program)
+    try #require(chmod(program, mode_t(mode)) == 0)
+    let run = try Program.run(
+      "/usr/bin/setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", program, "--version"],
+      environment: Command.environment, folder: "/")
+    #expect(run.ending == .exit(77) && run.output.isEmpty)
+    #expect(run.errors.hasPrefix("imdump: imdump must not be setuid or setgid: "), "\(run.errors)")
+  }
 }

@@ -62,3 +62,38 @@ def check_a_file_goes_before_the_dns(bench):
     terminal.press("q")
     terminal.wait("status=0")
     assert "2.0.0.10.in-addr.arpa" not in asked(log) and len(asked(log)) == COUNT - 1, asked(log)
+
+
+def resolvers():
+    """The status of every process that looks up names, by process number."""
+    found = {}
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/status" % number) as file:
+                facts = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if facts.get("Name") == "imdump-resolver":
+            found[int(number)] = facts
+    return found
+
+
+def check_the_resolver_has_no_privileges(bench):
+    """It is only there with -N, and ends with the browser; it has no capability, no_new_privs and a filter."""
+    before = set(resolvers())
+    capture = bench.sample("tjp-clean-chat.pcap")
+    terminal = bench.terminal(capture)
+    terminal.wait("messages")
+    assert set(resolvers()) == before
+    terminal.press("q")
+    terminal.wait("status=0")
+    terminal = bench.terminal(capture, "-N")
+    terminal.wait("messages")
+    own = {number: facts for number, facts in resolvers().items() if number not in before}
+    assert len(own) == 1, own
+    (facts,) = own.values()
+    assert facts["NoNewPrivs"] == "1" and facts["Seccomp"] == "2", facts
+    assert all(int(facts[name], 16) == 0 for name in ("CapEff", "CapPrm", "CapInh", "CapAmb")), facts
+    terminal.press("q")
+    terminal.wait("status=0")
+    assert not set(resolvers()) - before
