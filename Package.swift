@@ -53,7 +53,8 @@ let offered: [Product] =
         "IMRedaction",
         "IMFilter",
         "IMOwners", "IMTerminal", "IMBrowser", "IMStore",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMPipeline", "IMCommandLine", "IMEndpointCore", "IMEndpoint",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMSystem", "IMPipeline", "IMCommandLine", "IMEndpointCore",
+        "IMEndpoint",
       ])
   ] : []
 
@@ -128,10 +129,12 @@ let package = Package(
     room("IMReport", ["IMOutput", "IMMetrics", "IMEngine", "IMTerminal", "IMWire"], isCold: true),
     room(
       "IMBrowser", ["IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMFilter", "IMWire"], isCold: true),
+    room("IMSystem", ["IMOutput", "IMCapture", "IMYAML", "IMWire", "CSandbox"], isCold: true),
     room(
       "IMPipeline",
       [
-        "IMCapture", "IMEngine", "IMTLS", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics",
+        "IMSystem", "IMCapture", "IMEngine", "IMTLS", "IMFields", "IMProfile", "IMInference", "IMRedaction",
+        "IMMetrics",
         "IMFilter",
         "IMAlerts", "IMOutput", "IMOTLP", "IMDocuments", "IMShip", "IMStore", "IMReport", "IMBrowser", "IMTerminal",
         "IMOwners",
@@ -145,7 +148,8 @@ let package = Package(
     .executableTarget(
       name: "imdump",
       dependencies: [
-        "IMPipeline", "IMShip", "IMBrowser", "IMReport", "IMOTLP", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine",
+        "IMPipeline", "IMSystem", "IMShip", "IMBrowser", "IMReport", "IMOTLP", "IMDocuments", "IMOutput", "IMMetrics",
+        "IMEngine",
         "IMWire",
         "IMCommandLine",
       ],
@@ -153,7 +157,8 @@ let package = Package(
     .executableTarget(
       name: "impeer",
       dependencies: [
-        "IMEndpointCore", "IMEndpoint", "IMMailbox", "IMPipeline", "IMDocuments", "IMOutput", "IMAlerts", "IMMetrics",
+        "IMEndpointCore", "IMEndpoint", "IMMailbox", "IMPipeline", "IMSystem", "IMDocuments", "IMOutput", "IMAlerts",
+        "IMMetrics",
         "IMYAML", "IMWire",
         "IMCommandLine",
       ],
@@ -193,7 +198,8 @@ let package = Package(
     tests(
       "IMPipelineTests",
       [
-        "IMPipeline", "IMBrowser", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput", "IMProfile",
+        "IMPipeline", "IMSystem", "IMBrowser", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput",
+        "IMProfile",
         "IMReport", "IMStore", "IMTerminal", "IMWire",
       ]),
     tests("IMStoreTests", ["IMStore", "IMEngineTestSupport", "IMOutput", "IMEngine", "IMWire"]),

@@ -3,6 +3,7 @@ import Glibc
 import IMAlerts
 import IMCapture
 import IMOutput
+import IMSystem
 import IMWire
 
 /// The file in which rules keep what they have counted and told until the next run: `--state`.
@@ -93,7 +94,7 @@ final class AlertStateFile {
   /// Hands a state to the thread that writes it. `snapshot` is called once.
   func write(at now: Double, _ snapshot: () -> AlertSnapshot?) throws(CaptureError) {
     let bytes = bytes(of: snapshot)
-    let pause = (LiveWatch.clock() - now) * Self.share
+    let pause = (MonotonicClock.seconds() - now) * Self.share
     (nextAt, urgentAt) = (now + max(Self.pause, pause), now + max(Self.shortPause, pause))
     if let bytes { try writer.post(bytes) }
   }

@@ -5,6 +5,7 @@ import IMEngine
 import IMOutput
 import IMOwners
 import IMProfile
+package import IMSystem
 import IMWire
 import IMYAML
 
@@ -246,7 +247,7 @@ final class Alerts: RunFeature {
   /// Has the state written, when it is time.
   private func keepState() throws(CaptureError) {
     let told = monitor.figures.fired &+ monitor.figures.resolved
-    let now = LiveWatch.clock()
+    let now = MonotonicClock.seconds()
     guard let state, state.isDue(now, isTold: told != toldBefore) else { return }
     toldBefore = told
     try state.write(at: now) { monitor.snapshot(text: text) }

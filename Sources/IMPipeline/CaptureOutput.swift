@@ -3,6 +3,7 @@ import Glibc
 import IMCapture
 import IMMetrics
 import IMOutput
+import IMSystem
 import IMWire
 
 /// The capture files of `-w`: one, or one after another.

@@ -2,6 +2,7 @@ import IMAlerts
 import IMDocuments
 import IMEngine
 package import IMOutput
+package import IMSystem
 
 /// Holds rules against a capture: `imdump check`. The status is 2 when an alert fired; without one, a capture that is damaged
 /// or dropped packets is a failure, because nothing is known.

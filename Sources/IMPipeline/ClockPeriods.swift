@@ -1,3 +1,4 @@
+import IMSystem
 import IMWire
 
 /// Stretches of `seconds` on the local clock: with 3600, the hours of the clock on the wall.

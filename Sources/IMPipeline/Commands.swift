@@ -3,6 +3,7 @@ import IMEngine
 import IMFilter
 import IMMetrics
 package import IMOutput
+package import IMSystem
 import IMWire
 
 /// Prints frames from a file or an interface: `imdump -r`, `imdump -i`.

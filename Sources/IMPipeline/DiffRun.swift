@@ -3,6 +3,7 @@ import IMDocuments
 import IMEngine
 package import IMMetrics
 import IMOutput
+package import IMSystem
 import IMWire
 
 /// Compares what two captures came to: `imdump diff`. The status is 2 where one of `conditions` holds.

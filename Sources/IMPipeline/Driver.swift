@@ -3,6 +3,8 @@ import Glibc
 import IMCapture
 import IMEngine
 import IMMetrics
+import IMStore
+import IMSystem
 import IMWire
 
 /// Leads packets from their sources through one engine.
@@ -228,7 +230,7 @@ final class Driver {
       folders: privileges.folders, mayWrite: !privileges.folders.isEmpty, outputBrokers: privileges.outputBrokers,
       listener: privileges.listener,
       keepsDatabase: privileges.keepsDatabase, isInteractive: privileges.isInteractive,
-      stores: privileges.stores, places: privileges.places)
+      stores: privileges.stores, places: privileges.places, useStoreCalls: useDatabaseCalls)
     for companion in companions { try companion.confined() }
   }
 }
@@ -240,14 +242,5 @@ extension CaptureError {
       CaptureError(
         .unsupported, subject($0), "skipping packets of link type \($0), which is not supported")
     }
-  }
-}
-
-extension Timestamp {
-  /// The clock on the wall.
-  static var wallClock: Timestamp {
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
-    return Timestamp(seconds: Int64(now.tv_sec), fraction: Int64(now.tv_nsec))
   }
 }

@@ -5,6 +5,7 @@ import IMEngine
 import IMMetrics
 package import IMOTLP
 import IMOutput
+package import IMSystem
 import IMWire
 import IMYAML
 
@@ -78,7 +79,7 @@ final class Documents: RunFeature {
     self.run = run
     outputBroker = place.outputBroker
     let isLive = run.input.interface != nil
-    begun = isLive ? LiveWatch.clock() : nil
+    begun = isLive ? MonotonicClock.seconds() : nil
     isTelemetry = options.otlp != nil
     var ecs = ECSOptions()
     // Who chooses messages, or fields of them, wants their documents.
@@ -175,7 +176,7 @@ final class Documents: RunFeature {
     sink.figures = figures(driver)
     sink.advance(to: .wallClock)
     // A line of telemetry has many records, so that what is the same in all of them is written once.
-    let now = LiveWatch.clock()
+    let now = MonotonicClock.seconds()
     guard !isTelemetry || now - flushedAt >= Self.flushTime else { return }
     flushedAt = now
     sink.flush()
@@ -323,7 +324,7 @@ private func captureFigures(_ driver: Driver, _ input: InputOptions, begun: Doub
     let seconds = Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
     figures.cpuMilliseconds = seconds * 1_000 + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1_000
     figures.residentBytes = UInt64(max(0, usage.ru_maxrss)) * 1_024
-    figures.uptimeSeconds = UInt64(max(0, LiveWatch.clock() - begun))
+    figures.uptimeSeconds = UInt64(max(0, MonotonicClock.seconds() - begun))
     figures.snaplen = input.snapLength.map { UInt64(max(0, $0)) }
   }
   return figures
@@ -340,13 +341,6 @@ extension CaptureEvent {
     case .warning: nil
     }
   }
-}
-
-/// The host's name.
-func hostName() -> String {
-  var name = [CChar](repeating: 0, count: 256)
-  guard gethostname(&name, name.count - 1) == 0 else { return "unknown" }
-  return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
 /// What makes a run over files the same run: the files' sizes and first bytes, and the options.

@@ -4,6 +4,7 @@ import IMAlerts
 import IMCapture
 import IMEngine
 import IMOutput
+import IMSystem
 import IMWire
 
 /// Keeps the packets of late, and writes those behind an alert to a capture of their own: `--evidence`.

@@ -1,5 +1,6 @@
 import IMMetrics
 import IMOutput
+import IMSystem
 
 /// Says which of `conditions` hold of `figures`, and which cannot be judged. The status is `status` where that is no success, that of a
 /// condition which holds, or a failure where `isDecoded` is false: a gate that has nothing to judge does not open.

@@ -1,6 +1,7 @@
 import IMEngine
 import IMFields
 import IMProfile
+package import IMSystem
 import IMYAML
 
 /// Prints the named fields of profiles: `imdump fields`.

@@ -1,6 +1,7 @@
 import IMEngine
 import IMFilter
 import IMOutput
+import IMSystem
 import IMWire
 
 /// Compiles filters over frames and messages of some profiles.

@@ -4,6 +4,7 @@ import IMFields
 import IMFilter
 import IMOutput
 import IMOwners
+import IMSystem
 import IMWire
 
 /// Prints frames as they are decoded: `imdump -r` and `imdump -i` with `--format text` or `json`.

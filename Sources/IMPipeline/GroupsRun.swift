@@ -2,6 +2,7 @@ import IMEngine
 import IMFields
 import IMMetrics
 package import IMOutput
+package import IMSystem
 import IMWire
 
 /// Counts messages by group: `imdump messages --by` and `imdump stats --by`. `top` is how many groups are printed, the worst

@@ -1,4 +1,5 @@
 import Glibc
+package import IMSystem
 package import IMWire
 
 /// Reads the key of hashes of names: the bytes of a regular file, before anything is given up.

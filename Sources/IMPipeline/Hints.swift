@@ -4,6 +4,7 @@ import IMMetrics
 import IMOutput
 import IMProfile
 import IMReport
+import IMSystem
 import IMTLS
 import IMWire
 

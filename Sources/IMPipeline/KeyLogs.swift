@@ -1,6 +1,7 @@
 import CSandbox
 import Glibc
 import IMCapture
+import IMSystem
 import IMTLS
 import IMWire
 

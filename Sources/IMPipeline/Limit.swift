@@ -1,4 +1,5 @@
 import IMEngine
+package import IMSystem
 
 /// A bound on what one input may cost, beside the memory of all: `--limit NAME=VALUE`.
 package enum Limit: String, CaseIterable, Sendable {

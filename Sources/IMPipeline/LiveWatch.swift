@@ -2,6 +2,7 @@ import Glibc
 import IMCapture
 import IMEngine
 import IMOutput
+import IMSystem
 
 /// What a live capture says while it runs: packets that the kernel dropped, that nothing was recognised, and, when
 /// SIGUSR1 asks, the counts.
@@ -18,7 +19,7 @@ final class LiveWatch {
 
   init(run: Run) {
     self.run = run
-    begun = Self.clock()
+    begun = MonotonicClock.seconds()
     looked = begun
   }
 
@@ -26,7 +27,7 @@ final class LiveWatch {
   func update(_ driver: Driver) {
     run.answerRequests(driver)
     guard run.input.interface != nil, !run.report.isQuiet else { return }
-    let now = Self.clock()
+    let now = MonotonicClock.seconds()
     if now - looked >= Self.interval {
       looked = now
       report(driver)
@@ -43,11 +44,5 @@ final class LiveWatch {
       "\(count(total - dropped, "packet")) dropped by kernel in the last \(Int(Self.interval)) s; a larger buffer (-B) may help"
     )
     dropped = total
-  }
-
-  static func clock() -> Double {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
   }
 }

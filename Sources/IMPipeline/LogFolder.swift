@@ -4,6 +4,7 @@ import IMCapture
 import IMDocuments
 import IMOTLP
 import IMOutput
+import IMSystem
 import IMWire
 
 /// What the files of a log folder hold.

@@ -1,6 +1,7 @@
 import Dispatch
 import IMEngine
 import IMOutput
+import IMSystem
 import Synchronization
 
 /// Writes a live run's documents on a thread of its own, so that the capture does not wait for a disk.

@@ -1,4 +1,5 @@
 import IMOutput
+import IMSystem
 import IMWire
 
 /// Prints lines of messages: those of captures in the order in which the messages began, those of a live run as they come.

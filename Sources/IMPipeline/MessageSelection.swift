@@ -1,6 +1,7 @@
 import IMEngine
 import IMFilter
 import IMOutput
+import IMSystem
 import IMWire
 
 /// Which messages `imdump messages` is about, besides what a filter says; where nothing is chosen, all.

@@ -5,6 +5,7 @@ import IMMetrics
 import IMOutput
 import IMOwners
 import IMStore
+import IMSystem
 import IMWire
 
 /// Collects messages and hands each on, if it is selected: when its fate is final, or, live, when it is decided, and again when

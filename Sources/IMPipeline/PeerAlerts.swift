@@ -3,6 +3,7 @@ package import IMDocuments
 package import IMEngine
 import IMOutput
 import IMProfile
+package import IMSystem
 import IMYAML
 
 /// Rules that an endpoint is held against, and where its alerts go: the same files, hooks and addresses as a capture's.

@@ -2,6 +2,7 @@ import IMCapture
 import IMEngine
 import IMMetrics
 import IMOutput
+import IMSystem
 import IMWire
 
 /// How long the periods of `imdump stats --per` are.

@@ -3,6 +3,7 @@ import IMCapture
 import IMEngine
 import IMOutput
 import IMProfile
+package import IMSystem
 import IMYAML
 
 /// Prints the built-in profiles: `imdump profile list`.

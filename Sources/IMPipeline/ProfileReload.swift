@@ -1,6 +1,7 @@
 import IMCapture
 import IMEngine
 import IMProfile
+import IMSystem
 import IMYAML
 
 /// The profiles of a live run that stand in files, to be read again when SIGHUP says so: see `ReloadableFile`.

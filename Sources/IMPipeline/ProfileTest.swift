@@ -1,5 +1,6 @@
 import IMEngine
 import IMOutput
+package import IMSystem
 import IMWire
 
 /// Decodes captures with one profile and says what fits and what does not: `imdump profile test`. The status is

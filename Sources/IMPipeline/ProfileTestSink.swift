@@ -1,6 +1,7 @@
 import IMCapture
 import IMEngine
 import IMOutput
+import IMSystem
 import IMWire
 
 /// Collects what in a capture speaks against a profile, with the bytes concerned: `imdump profile test`.

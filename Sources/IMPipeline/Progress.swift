@@ -2,6 +2,7 @@ import Glibc
 import IMCapture
 import IMEngine
 import IMOutput
+import IMSystem
 import IMTerminal
 
 /// How much of files has been read.
@@ -38,14 +39,14 @@ struct ProgressLine {
   /// A line that is not there yet; nothing is shown before half a second.
   init(isWanted: Bool) {
     isActive = isWanted && isatty(STDERR_FILENO) == 1
-    begun = LiveWatch.clock()
+    begun = MonotonicClock.seconds()
     shownAt = begun + 0.4
   }
 
   /// Shows what `text` makes of the present time, if the line is due.
   mutating func show(_ text: (Double) -> String) {
     guard isActive else { return }
-    let now = LiveWatch.clock()
+    let now = MonotonicClock.seconds()
     guard now - shownAt >= 0.1 else { return }
     shownAt = now
     isShown = true

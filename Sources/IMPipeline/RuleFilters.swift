@@ -4,6 +4,7 @@ import IMFields
 import IMFilter
 import IMOutput
 import IMOwners
+import IMSystem
 import IMWire
 
 /// The filters of rules: which messages they choose, by their first frames and, where they ask, by what became of them.

@@ -5,6 +5,7 @@ import IMMetrics
 import IMOutput
 import IMOwners
 import IMProfile
+import IMSystem
 import IMYAML
 import IMWire
 
@@ -369,23 +370,6 @@ struct Run {
       sequences: plans.indices.map { driver.engine.sequenceTotals(plan: $0) },
       checksums: driver.engine.totals.checksums)
   }
-}
-
-/// The command line asks for something that cannot be.
-package struct UsageError: Error, Equatable, CustomStringConvertible {
-  /// One line.
-  package var message: String
-  /// Lines beneath it that show what is meant.
-  package var quote: [String]
-
-  /// An error that says `message`.
-  package init(message: String, quote: [String] = []) {
-    self.message = message
-    self.quote = quote
-  }
-
-  /// The message, and what it quotes.
-  package var description: String { ([message] + quote).joined(separator: "\n") }
 }
 
 extension UsageError {

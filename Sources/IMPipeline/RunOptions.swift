@@ -1,26 +1,8 @@
 import Glibc
 package import IMCapture
 package import IMEngine
+package import IMSystem
 package import IMWire
-
-/// How a run ends, as the process's exit status (`man imdump`, EXIT STATUS).
-package enum ExitStatus: Int32, Sendable {
-  case success = 0
-  /// A runtime error, or a damaged or cut capture; everything before it was processed.
-  case failure = 1
-  /// An alert fired, or the fields of documents have changed in a way that breaks what is there.
-  case fired = 2
-  /// The command line, a filter, or a profile is wrong.
-  case usage = 64
-  /// The capture or the interface is not there.
-  case noInput = 66
-  /// Output could not be written.
-  case ioError = 74
-  /// This user may not capture.
-  case noPermission = 77
-  /// SIGINT or SIGTERM came before the end of a file; what was read until then was processed.
-  case interrupted = 130
-}
 
 /// The form of what is printed.
 package enum OutputFormat: String, CaseIterable, Sendable {
@@ -127,19 +109,6 @@ package struct RotationOptions: Equatable, Sendable {
 
   /// Whether there is more than one file.
   var isOn: Bool { byteCount != nil || seconds != nil }
-}
-
-/// What a run gives up before it reads the first packet.
-package struct SandboxOptions: Equatable, Sendable {
-  /// The user that root shall become; `nil` for the default.
-  package var user: String?
-  /// Whether Landlock and a filter of system calls hold the run.
-  package var isSandboxed = true
-  /// Whether it is said what the kernel lacks for that.
-  package var isVerbose = false
-
-  /// The defaults.
-  package init() {}
 }
 
 extension InputOptions {

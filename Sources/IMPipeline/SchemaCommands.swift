@@ -5,6 +5,7 @@ import IMEngine
 import IMFields
 import IMOutput
 import IMProfile
+package import IMSystem
 import IMYAML
 
 /// The forms in which the fields of documents are printed.

@@ -1,6 +1,7 @@
 import Glibc
 import IMEngine
 import IMOutput
+import IMSystem
 
 /// The figures of a live run on a terminal, painted anew every second: `imdump stats -i`.
 ///
@@ -10,7 +11,7 @@ final class StatsScreen {
 
   private let output: Output
   private let title: String
-  private let begun = LiveWatch.clock()
+  private let begun = MonotonicClock.seconds()
   private var painted = -Double.infinity
   private var isShown = false
 
@@ -23,15 +24,15 @@ final class StatsScreen {
   deinit { end() }
 
   /// Whether a second is over.
-  var isDue: Bool { LiveWatch.clock() - painted >= Self.interval }
+  var isDue: Bool { MonotonicClock.seconds() - painted >= Self.interval }
 
   /// Paints `lines`, as many as there is room for.
   func paint(_ lines: [String]) {
-    painted = LiveWatch.clock()
+    painted = MonotonicClock.seconds()
     // Alternate screen, no cursor.
     var text = isShown ? "" : "\u{1b}[?1049h\u{1b}[?25l"
     isShown = true
-    let seconds = Int(LiveWatch.clock() - begun)
+    let seconds = Int(MonotonicClock.seconds() - begun)
     let clock = "\(seconds / 3_600):\(Self.two(seconds / 60 % 60)):\(Self.two(seconds % 60))"
     let all = ["\(title), \(clock); Ctrl-C ends", ""] + lines
     let height = max(2, output.terminalHeight ?? 24)

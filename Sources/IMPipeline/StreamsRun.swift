@@ -3,6 +3,7 @@ import Glibc
 import IMCapture
 import IMEngine
 import IMOutput
+package import IMSystem
 import IMWire
 
 /// Collects TCP streams and prints them: `imdump streams`.

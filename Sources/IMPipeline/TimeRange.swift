@@ -1,6 +1,7 @@
 import IMCapture
 import IMEngine
 import IMFilter
+import IMSystem
 import IMWire
 
 /// The time between two moments, both included.

@@ -1,5 +1,6 @@
 import IMEngine
 package import IMOutput
+package import IMSystem
 import IMWire
 
 /// Which messages a transcript has.

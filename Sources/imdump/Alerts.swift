@@ -1,6 +1,7 @@
 package import IMCommandLine
 import IMOutput
 package import IMPipeline
+import IMSystem
 
 /// `imdump check`: alerts over a capture, for scripts.
 struct Check: Subcommand {

@@ -2,6 +2,7 @@ import Glibc
 import IMCommandLine
 import IMOutput
 import IMPipeline
+import IMSystem
 
 /// `imdump -i` and `imdump -r`: every frame, as it is decoded.
 struct Capture: Subcommand {

@@ -1,5 +1,6 @@
 import IMCommandLine
 import IMPipeline
+import IMSystem
 
 /// `imdump completion`: what a shell needs to complete commands and options.
 struct Completion: Subcommand {

@@ -1,6 +1,7 @@
 import IMCommandLine
 import IMMetrics
 import IMPipeline
+import IMSystem
 
 /// `imdump diff`: two captures side by side.
 struct Diff: Subcommand {

@@ -3,6 +3,7 @@ import IMDocuments
 import IMOTLP
 import IMOutput
 import IMPipeline
+import IMSystem
 
 /// What documents hold, and the files that they stand in.
 struct DocumentChoices: OptionGroup {

@@ -1,5 +1,6 @@
 import IMCommandLine
 import IMPipeline
+import IMSystem
 
 /// `imdump fields`: the named fields of protocols.
 struct Fields: Subcommand {

@@ -1,6 +1,7 @@
 import Glibc
 import IMCommandLine
 import IMPipeline
+import IMSystem
 
 /// The command. Without a subcommand it captures.
 @main

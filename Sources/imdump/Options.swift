@@ -3,6 +3,7 @@ package import IMCommandLine
 package import IMEngine
 package import IMOutput
 package import IMPipeline
+import IMSystem
 import IMWire
 
 /// Where packets come from.

@@ -1,5 +1,6 @@
 import IMCommandLine
 import IMPipeline
+import IMSystem
 
 /// `imdump query`: SQL over a store.
 struct Query: Subcommand {

@@ -2,6 +2,7 @@ package import IMCommandLine
 import IMDocuments
 import IMOutput
 package import IMPipeline
+import IMSystem
 
 /// `imdump stats`: counts, ratios and times of a whole capture.
 struct Stats: Subcommand {

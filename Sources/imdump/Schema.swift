@@ -1,5 +1,6 @@
 import IMCommandLine
 import IMPipeline
+import IMSystem
 
 /// `imdump schema`: the fields of ECS documents.
 struct Schema: Subcommand {

@@ -1,6 +1,7 @@
 import IMCommandLine
 import IMPipeline
 import IMShip
+import IMSystem
 
 /// `imdump ship`: log files to Elasticsearch or OpenSearch.
 struct Ship: Subcommand {

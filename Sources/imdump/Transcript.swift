@@ -1,6 +1,7 @@
 import IMCommandLine
 import IMOutput
 import IMPipeline
+import IMSystem
 
 /// `imdump transcript`: what was said.
 struct Transcript: Subcommand {

@@ -1,6 +1,7 @@
 import Glibc
 import IMCommandLine
 import IMPipeline
+import IMSystem
 
 /// The command: the other end of the wire.
 @main

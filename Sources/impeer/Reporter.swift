@@ -4,6 +4,7 @@ import IMDocuments
 import IMEndpoint
 import IMOutput
 import IMPipeline
+import IMSystem
 import IMWire
 
 /// Tells of this end while it works: documents and alerts, from what its cores count and its connections carry.

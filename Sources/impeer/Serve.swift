@@ -4,6 +4,7 @@ import IMDocuments
 import IMEndpoint
 import IMMailbox
 import IMPipeline
+import IMSystem
 import IMWire
 
 /// `impeer serve`.

@@ -4,6 +4,7 @@ import IMTestSupport
 import Testing
 
 @testable import IMPipeline
+@testable import IMSystem
 
 /// What `imdump doctor` makes of what it finds.
 @Suite struct DoctorTests {

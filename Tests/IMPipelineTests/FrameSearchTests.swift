@@ -6,6 +6,7 @@ import IMOutput
 @testable import IMPipeline
 import IMProfile
 import IMStore
+import IMSystem
 import IMTestSupport
 import IMWire
 import Testing

@@ -8,6 +8,7 @@ import IMTestSupport
 import Testing
 
 @testable import IMPipeline
+@testable import IMSystem
 
 /// However the packets of a capture come, in batches of whatever size and by reads of whatever size, each command writes the
 /// same bytes.

@@ -1,6 +1,7 @@
 import IMBrowser
 import IMCapture
 import IMEngine
+import IMSystem
 import IMWire
 
 /// The threads that work for the browser. Five read: lists that are read whole, pages, which do not wait for lists, counts by type, previews, and

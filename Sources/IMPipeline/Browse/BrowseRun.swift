@@ -6,6 +6,7 @@ import IMEngine
 import IMOutput
 import IMProfile
 import IMStore
+package import IMSystem
 import IMTerminal
 import IMWire
 import IMYAML
@@ -117,7 +118,7 @@ func takeTerminal(_ options: BrowseOptions) throws(UsageError) -> TerminalSessio
 /// be, while there is one thread; `nil` where neither is asked for.
 func openNames(_ options: BrowseOptions, _ sandbox: Sandbox) throws(CaptureError) -> NameSources? {
   var sources = NameSources()
-  if options.resolvesNames, !options.isNumeric { sources.resolver = try sandbox.makeResolver() }
+  if options.resolvesNames, !options.isNumeric { sources.resolver = NameResolver(socket: try sandbox.startResolver()) }
   if !options.namesPath.isEmpty {
     let descriptor = open(options.namesPath, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {

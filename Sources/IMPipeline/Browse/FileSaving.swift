@@ -4,6 +4,7 @@ import IMCapture
 import IMEngine
 import IMOutput
 import IMStore
+import IMSystem
 import IMWire
 
 /// A thread that writes files of messages: their rows as the store has them, or their packets, for which captures are read again.

@@ -3,6 +3,7 @@ import IMCapture
 import IMEngine
 import IMProfile
 import IMStore
+import IMSystem
 
 /// A thread that finds the bytes of messages: a store holds none.
 ///

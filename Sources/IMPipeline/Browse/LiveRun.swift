@@ -3,6 +3,7 @@ import IMBrowser
 import IMCapture
 import IMEngine
 import IMOutput
+import IMSystem
 
 /// The capture behind a screen: opened by the thread with the terminal, before it drops privileges, and led by a thread of its own.
 final class LiveRun {

@@ -2,6 +2,7 @@ import Glibc
 import IMBrowser
 import IMCapture
 import IMStore
+import IMSystem
 
 /// Where names come from.
 struct NameSources {

@@ -1,4 +1,5 @@
 import IMBrowser
+import IMSystem
 import Synchronization
 
 /// Requests on their way to a thread that reads: of each kind the latest. Older ones are dropped, and the one that is being

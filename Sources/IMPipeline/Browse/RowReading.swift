@@ -1,5 +1,6 @@
 import IMBrowser
 import IMCapture
+import IMSystem
 
 /// A thread that lays out rows before they are seen, so that whoever paints copies cells. It reads nothing.
 final class RowReading {

@@ -5,6 +5,7 @@ import IMEngine
 import IMOutput
 import IMReport
 import IMStore
+import IMSystem
 import Synchronization
 
 /// Captures that become a store while it is browsed: a thread decodes, a second one writes.

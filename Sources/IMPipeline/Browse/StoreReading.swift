@@ -1,6 +1,7 @@
 import IMBrowser
 import IMCapture
 import IMStore
+import IMSystem
 import IMWire
 
 /// A thread that reads a store for the browser, with a reader of its own.

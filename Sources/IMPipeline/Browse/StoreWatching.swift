@@ -1,6 +1,7 @@
 import Glibc
 import IMCapture
 import IMStore
+import IMSystem
 import Synchronization
 
 /// A thread that notices what another process writes to a store: SQLite keeps a number of its changes, which is looked at ten times a

@@ -2,6 +2,7 @@ import Glibc
 import IMAlerts
 import IMEngine
 import IMOutput
+import IMSystem
 import IMWire
 
 /// Hands alerts to the process that delivers them, and never waits for it.
@@ -86,11 +87,11 @@ final class Deliverer {
   /// Tells that no more alerts come, waits until those on their way are delivered or given up, and says what became of them;
   /// also with `-q`, where some were lost. Whether all were delivered.
   func end() -> Bool {
-    let begun = LiveWatch.clock()
+    let begun = MonotonicClock.seconds()
     // Here there is time to wait for room.
     let last = DeliveryMessage(DeliveryMessage.end).bytes
     while !isGone, write(socket, last, last.count) < 0, errno == EAGAIN || errno == EINTR,
-      LiveWatch.clock() - begun < Self.patience
+      MonotonicClock.seconds() - begun < Self.patience
     {
       var poller = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
       _ = poll(&poller, 1, 100)
@@ -99,7 +100,7 @@ final class Deliverer {
     var isLost = false, isReported = false
     var bytes = [UInt8](repeating: 0, count: DeliveryMessage.maximumBytes)
     while !isGone {
-      let left = Self.patience - (LiveWatch.clock() - begun)
+      let left = Self.patience - (MonotonicClock.seconds() - begun)
       guard left > 0 else {
         logError("delivery of alerts: not finished after \(Int(Self.patience)) s")
         return false

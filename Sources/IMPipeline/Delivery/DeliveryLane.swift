@@ -1,6 +1,7 @@
 import Glibc
 import IMOutput
 import IMShip
+import IMSystem
 
 /// One way out: jobs that wait, and those that run, so many at once. Time comes as an argument, in seconds.
 ///

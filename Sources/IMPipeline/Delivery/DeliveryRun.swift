@@ -3,6 +3,7 @@ import Glibc
 import IMAlerts
 import IMOutput
 import IMShip
+import IMSystem
 import IMWire
 
 /// The process that delivers alerts: reads them from the run, starts hooks and posts, and waits for none of them.
@@ -51,7 +52,7 @@ final class DeliveryRun {
     guard configure() else { return }
     var bytes = [UInt8](repeating: 0, count: DeliveryMessage.maximumBytes)
     while true {
-      let now = LiveWatch.clock()
+      let now = MonotonicClock.seconds()
       for index in lanes.indices {
         lanes[index].tend(now: now, over: { self.over(index, $0, $1, now) }, tell: { tell($0, $1, now) })
       }
@@ -115,7 +116,7 @@ final class DeliveryRun {
       environment.append(String(cString: entry))
       place += 1
     }
-    refreshedAt = LiveWatch.clock()
+    refreshedAt = MonotonicClock.seconds()
     openSpool(message.text(6), Int64(message.text(7)) ?? DeliverySpool.usualBytes)
     return true
   }
@@ -210,7 +211,7 @@ final class DeliveryRun {
     guard let spool else { return false }
     if spool.append(entry, way: ways[lane]) { return true }
     let words = "--alert-spool: a payload could not be written; it is lost"
-    tell(words, words, LiveWatch.clock())
+    tell(words, words, MonotonicClock.seconds())
     return false
   }
 

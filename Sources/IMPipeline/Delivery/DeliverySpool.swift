@@ -1,6 +1,7 @@
 import CSandbox
 import Glibc
 import IMOutput
+import IMSystem
 import IMWire
 
 /// Payloads that could not be delivered, as files of a folder, until a receiver takes them: `--alert-spool`.

@@ -1,5 +1,6 @@
 import Glibc
 import IMOutput
+import IMSystem
 
 /// A copy of this program in a process of its own, for what a capture gives up the right to do: to run programs and to open
 /// connections. Messages pass through a socket between it and the run. It ends after the run has ended.

@@ -1,6 +1,7 @@
 import Glibc
 import IMCapture
 import IMOutput
+import IMSystem
 
 /// `libpcap 1.10.3`.
 var captureVersion: String {

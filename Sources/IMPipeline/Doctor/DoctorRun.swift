@@ -1,6 +1,7 @@
 import Glibc
 import IMOutput
 import IMStore
+package import IMSystem
 
 /// Looks at what a capture needs of this machine, and says what is missing: `imdump doctor`. The status is that with which a
 /// capture would end at once: 0 where it would not.

@@ -2,6 +2,7 @@ import CSandbox
 import Glibc
 import IMEngine
 import IMOwners
+import IMSystem
 import IMWire
 
 /// What the kernel has to confine the code that reads packets.
@@ -52,16 +53,6 @@ private func memoryLimit() -> Int? {
     guard !parts.isEmpty else { return least }
     parts.removeLast()
   }
-}
-
-/// The beginning of a file of the kernel's, up to 4 KiB.
-func smallFile(_ path: String) -> String? {
-  let file = open(path, O_RDONLY | O_CLOEXEC)
-  guard file >= 0 else { return nil }
-  defer { close(file) }
-  var bytes = [UInt8](repeating: 0, count: 4_096)
-  let count = read(file, &bytes, bytes.count)
-  return count < 0 ? nil : String(decoding: bytes.prefix(count), as: UTF8.self)
 }
 
 /// Whether alerts can be posted.

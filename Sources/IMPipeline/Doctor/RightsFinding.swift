@@ -1,5 +1,6 @@
 import Glibc
 import IMOutput
+import IMSystem
 
 /// What the process may do of what a capture needs: capabilities, and whose it is.
 func rightsFinding() -> Finding {
@@ -28,11 +29,4 @@ func rightsFinding(effective: UInt64?, isRoot: Bool, copy: String? = nil) -> Fin
       advice: "setcap cap_net_raw+ep on the imdump binary, or run it as root; files can be read without")
   }
   return .ok("rights", text)
-}
-
-/// The set in the line `CapEff` of /proc/PID/status.
-func effectiveCapabilities(_ status: String?) -> UInt64? {
-  status?.split(separator: "\n").first { $0.hasPrefix("CapEff:") }.flatMap { line in
-    UInt64(line.dropFirst(7).filter { $0 != "\t" && $0 != " " }, radix: 16)
-  }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import IMOutput
+import IMSystem
 import IMTerminal
 import IMWire
 

@@ -1,5 +1,6 @@
 import Glibc
 import IMCapture
+import IMSystem
 import IMWire
 
 /// The capture that an export writes: pcapng, or pcap where its name ends so.

@@ -2,6 +2,7 @@ import IMCapture
 import IMEngine
 import IMOutput
 import IMRedaction
+import IMSystem
 import IMWire
 
 /// What stands in an export for the bytes of its packets: `imdump export --redact`.

@@ -3,6 +3,7 @@ import IMEngine
 import IMFilter
 import IMOutput
 import IMRedaction
+package import IMSystem
 import IMWire
 
 /// Copies the packets of chosen connections to a capture that decodes to the same messages: `imdump export`.

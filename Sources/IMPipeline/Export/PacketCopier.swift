@@ -1,4 +1,5 @@
 import IMCapture
+import IMSystem
 import IMWire
 
 /// Copies the packets that an export includes, in their order, up to one and then on from there.

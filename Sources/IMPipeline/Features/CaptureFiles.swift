@@ -1,6 +1,7 @@
 import IMCapture
 import IMEngine
 import IMOutput
+import IMSystem
 import IMWire
 
 /// The packets of a run in capture files: `-w`. They are written before the engine has them.
@@ -18,7 +19,7 @@ final class CaptureFiles: RunFeature {
   private var hasFailed = false
   /// The secrets that are written, too.
   private let secrets: KeyLogs?
-  private var lastFlush = LiveWatch.clock()
+  private var lastFlush = MonotonicClock.seconds()
 
   static func outputBrokerOption(_ run: Run, _ choices: RunChoices) -> String? {
     run.input.writePath.map { $0 != "-" } ?? false ? "-w" : nil
@@ -110,7 +111,7 @@ final class CaptureFiles: RunFeature {
     try attempt { () throws(CaptureError) in
       if input.isUnbuffered { try output.flush() }
       guard input.interface != nil else { return }
-      let now = LiveWatch.clock()
+      let now = MonotonicClock.seconds()
       if now - lastFlush >= CaptureOutput.flushTime {
         lastFlush = now
         try output.flush()

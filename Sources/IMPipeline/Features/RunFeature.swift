@@ -3,6 +3,7 @@ import IMCapture
 import IMDocuments
 import IMEngine
 import IMOutput
+import IMSystem
 import IMWire
 
 /// A feature that accompanies a run beside what the command prints: a capture file, alerts, documents, metrics.
@@ -80,32 +81,6 @@ extension RunFeature {
   func ended() throws(CaptureError) {}
   func finish(_ driver: Driver) {}
   func conclude(_ status: ExitStatus) -> ExitStatus { status }
-}
-
-/// What a run keeps when it gives up its rights.
-struct Privileges {
-  /// The user that root becomes; nil where the process stays who it is.
-  let user: Sandbox.User?
-  /// Open folders in which this process makes files.
-  var folders: [Int32] = []
-  /// The processes that open files for this one.
-  var outputBrokers: [OutputBroker] = []
-  /// The socket on which connections will be taken.
-  var listener: Int32?
-  /// A folder, and the names of files that are made in it, as a pattern of fnmatch(3).
-  struct Place {
-    let folder: Int32, pattern: String
-  }
-
-  /// Databases, by their paths from the root, and folders in which files are made: for a process that opens them where this one may
-  /// not.
-  var stores: [String] = [], places: [Place] = []
-  /// Whether SQLite writes in these folders.
-  var keepsDatabase = false
-  /// Whether a terminal is switched to raw mode and back.
-  var isInteractive = false
-  /// Whether SIGHUP is for something other than to end the run.
-  var hearsHangup = false
 }
 
 /// What a run was asked for beside its input: the options of every companion.

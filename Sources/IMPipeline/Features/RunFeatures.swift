@@ -1,5 +1,6 @@
 import IMEngine
 import IMOutput
+import IMSystem
 
 /// What accompanies a run.
 enum RunFeatures {

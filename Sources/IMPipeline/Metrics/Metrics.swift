@@ -3,6 +3,7 @@ import IMCapture
 import IMEngine
 import IMMetrics
 import IMOutput
+import IMSystem
 import IMWire
 
 /// The metrics of a run: what counts them, and where they go.
@@ -60,7 +61,7 @@ final class Metrics: RunFeature {
       }
     }
     guard let file else { return }
-    let now = LiveWatch.clock()
+    let now = MonotonicClock.seconds()
     guard now - writtenAt >= interval else { return }
     writtenAt = now
     file.write(text(.prometheus, driver))

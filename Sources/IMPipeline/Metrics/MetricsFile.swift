@@ -1,6 +1,7 @@
 import Glibc
 import IMCapture
 import IMOutput
+import IMSystem
 
 /// A file of metrics that is always whole: each text is written beside it, and then takes its name.
 ///
@@ -33,21 +34,4 @@ final class MetricsFile {
     error = number.map { OutputError(name: file.path, errno: $0) }
     if let error, error != before { logError("--metrics-file: \(error.description)") }
   }
-}
-
-/// Throws where something else than a file has the name `path`: each text takes the name, and a link, a device or a pipe that had it would
-/// be gone. `option` is the option that named it.
-package func requireReplaceable(_ path: String, option: String) throws(UsageError) {
-  var status = stat()
-  guard lstat(path, &status) == 0 else { return }
-  let kind: String
-  switch status.st_mode & S_IFMT {
-  case S_IFREG: return
-  case S_IFLNK: kind = "a link"
-  case S_IFDIR: kind = "a folder"
-  default: kind = "not a regular file"
-  }
-  throw UsageError(
-    message:
-      "\(option) \(path): is \(kind); expected a regular file, which is replaced at each write")
 }

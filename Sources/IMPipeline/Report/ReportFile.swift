@@ -1,5 +1,6 @@
 import Glibc
 import IMCapture
+import IMSystem
 
 /// The file that a report is written to.
 struct ReportFile {

@@ -3,6 +3,7 @@ import IMEngine
 import IMMetrics
 import IMOutput
 import IMReport
+import IMSystem
 import IMWire
 
 /// One reading of a capture for a report or a verdict: the metrics of `imdump stats`, and what a report shows beside them.

@@ -5,6 +5,7 @@ package import IMMetrics
 import IMOutput
 import IMProfile
 import IMReport
+package import IMSystem
 import IMWire
 
 /// Writes a capture's report as a page of HTML to `path`, `-` for standard output: `imdump report`. Where there is an `old` capture, the

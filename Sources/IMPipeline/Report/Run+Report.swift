@@ -3,6 +3,7 @@ import IMMetrics
 import IMOutput
 import IMProfile
 import IMReport
+import IMSystem
 import IMWire
 
 /// What a report says of a run beside its figures.

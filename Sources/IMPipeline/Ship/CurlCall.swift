@@ -2,6 +2,7 @@ import CSandbox
 import Glibc
 import IMOutput
 import IMShip
+import IMSystem
 import IMWire
 
 /// Makes requests by the `curl` command, a process each, one after another.
@@ -43,10 +44,10 @@ struct CurlCall {
       var child = try Child(
         [program, "-q", "--config", "-"], environment: environment, input: Array(text.utf8), wantsAnswer: true,
         maximumAnswer: Self.maximumAnswer, file: file, fileDescriptor: CurlRequest.bodyDescriptor,
-        patience: Double(request.seconds + 5), now: LiveWatch.clock())
+        patience: Double(request.seconds + 5), now: MonotonicClock.seconds())
       while true {
-        if child.answer.count >= Self.maximumAnswer { child.hurry(now: LiveWatch.clock()) }
-        if let ending = child.tend(now: LiveWatch.clock()) { return response(ending, child.answer) }
+        if child.answer.count >= Self.maximumAnswer { child.hurry(now: MonotonicClock.seconds()) }
+        if let ending = child.tend(now: MonotonicClock.seconds()) { return response(ending, child.answer) }
         child.wait(milliseconds: 1_000)
       }
     } catch {

@@ -1,6 +1,7 @@
 import Glibc
 import IMOutput
 import IMShip
+import IMSystem
 import IMWire
 
 /// The log files that are shipped: which there are, what they are, and how far each was sent.

@@ -1,6 +1,7 @@
 import Glibc
 import IMOutput
 import IMShip
+import IMSystem
 import IMTerminal
 import IMWire
 

@@ -3,6 +3,7 @@ import IMCapture
 import IMOTLP
 import IMOutput
 import IMShip
+package import IMSystem
 import IMWire
 
 /// Sends log files to an engine: `imdump ship`.
@@ -111,25 +112,25 @@ final class ShipRun {
 
   /// Whether the end is asked for, or the time for the last files of a run that has ended is over.
   private var isStopped: Bool {
-    stopping.stop.isStopped || hasRunEnded && LiveWatch.clock() >= endsAt ?? .infinity
+    stopping.stop.isStopped || hasRunEnded && MonotonicClock.seconds() >= endsAt ?? .infinity
   }
 
   /// Whether the run has ended whose files these are: no more come.
   private var hasRunEnded: Bool {
     if endsAt == nil, let run = options.runSocket {
       var poller = pollfd(fd: run, events: Int16(POLLIN), revents: 0)
-      if poll(&poller, 1, 0) > 0 { endsAt = LiveWatch.clock() + Shipper.closing }
+      if poll(&poller, 1, 0) > 0 { endsAt = MonotonicClock.seconds() + Shipper.closing }
     }
     return endsAt != nil
   }
 
   /// Waits so many seconds, or until the end is asked for.
   private func wait(_ seconds: Double) {
-    let end = LiveWatch.clock() + seconds
+    let end = MonotonicClock.seconds() + seconds
     // The end of a run is not waited past: its last documents go at once.
     let hadRunEnded = hasRunEnded
     while !isStopped, hasRunEnded == hadRunEnded {
-      let left = end - LiveWatch.clock()
+      let left = end - MonotonicClock.seconds()
       guard left > 0 else { return }
       _ = poll(nil, 0, Int32(min(left, 0.2) * 1_000) + 1)
       progress.show(counters)
@@ -138,7 +139,7 @@ final class ShipRun {
 
   /// Says what went wrong, each thing at most once a minute.
   private func tell(_ text: String, of address: String? = nil) {
-    let now = LiveWatch.clock()
+    let now = MonotonicClock.seconds()
     guard now - (toldAt[text] ?? -.infinity) >= Self.reminder else { return }
     if toldAt.count > 100 { toldAt.removeAll() }
     toldAt[text] = now

@@ -1,5 +1,6 @@
 import Glibc
 import IMShip
+import IMSystem
 
 /// Where the keys and passwords of `imdump ship` come from: files, the environment or systemd's credentials. A command line
 /// can be read by every user of the host.

@@ -1,6 +1,7 @@
 import Glibc
 import IMOutput
 import IMShip
+import IMSystem
 
 /// What `imdump ship` keeps beside the log files: a lock, how far each file was sent, and the documents that were refused.
 final class ShipStore {

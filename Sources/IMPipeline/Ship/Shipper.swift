@@ -1,6 +1,7 @@
 import CSandbox
 import Glibc
 import IMOutput
+package import IMSystem
 
 /// Where a run's log files are shipped while they are written: `--ship` and `--otlp`.
 package struct ShippingOptions: Equatable, Sendable {
@@ -63,10 +64,10 @@ final class Shipper {
   func end() {
     let last = DeliveryMessage(DeliveryMessage.end).bytes
     guard write(socket, last, last.count) == last.count else { return }
-    let until = LiveWatch.clock() + Self.patience
+    let until = MonotonicClock.seconds() + Self.patience
     var bytes = [UInt8](repeating: 0, count: 1)
     while true {
-      let left = until - LiveWatch.clock()
+      let left = until - MonotonicClock.seconds()
       guard left > 0 else {
         return logError("the last documents are still being sent; imdump ship can send the rest later")
       }

@@ -1,6 +1,7 @@
 import Glibc
 import IMEngine
 import IMStore
+package import IMSystem
 
 /// Writes the messages of captures to a store: `imdump index`.
 package func runIndex(

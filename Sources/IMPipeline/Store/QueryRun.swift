@@ -2,6 +2,7 @@ import Glibc
 import IMCapture
 import IMOutput
 import IMStore
+package import IMSystem
 import Synchronization
 
 /// Prints the rows of a statement over a store: `imdump query`. It may take `seconds`; 0 is no limit.
@@ -36,18 +37,18 @@ private final class StatementTime: Sendable {
   init(seconds: Int) { left = Atomic((seconds == 0 ? .infinity : Double(seconds)).bitPattern) }
 
   /// Whether the time is over.
-  var isOver: Bool { LiveWatch.clock() > Double(bitPattern: last.load(ordering: .relaxed)) }
+  var isOver: Bool { MonotonicClock.seconds() > Double(bitPattern: last.load(ordering: .relaxed)) }
 
   /// The statement goes on, from the moment that this gives.
   func begin() -> Double {
-    let now = LiveWatch.clock()
+    let now = MonotonicClock.seconds()
     last.store((now + Double(bitPattern: left.load(ordering: .relaxed))).bitPattern, ordering: .relaxed)
     return now
   }
 
   /// It has a row, having gone on at `begun`.
   func end(_ begun: Double) {
-    let rest = Double(bitPattern: left.load(ordering: .relaxed)) - (LiveWatch.clock() - begun)
+    let rest = Double(bitPattern: left.load(ordering: .relaxed)) - (MonotonicClock.seconds() - begun)
     left.store(rest.bitPattern, ordering: .relaxed)
   }
 }
@@ -125,7 +126,7 @@ func confined(
     let folders = needsFolder ? [file.folder] + others : others
     try sandbox.enter(
       folders: folders, mayWrite: !folders.isEmpty, keepsDatabase: true, isInteractive: isInteractive,
-      stores: [file.place])
+      stores: [file.place], useStoreCalls: useDatabaseCalls)
     return file.place
   } catch {
     throw StoreError(

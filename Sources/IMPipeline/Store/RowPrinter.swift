@@ -1,5 +1,6 @@
 import IMOutput
 import IMStore
+import IMSystem
 import IMTerminal
 
 /// Writes rows as they come, in one of three forms. What commands a terminal stands as `\xNN` in text and CSV, and escaped in JSON.

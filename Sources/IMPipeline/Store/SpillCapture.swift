@@ -1,6 +1,7 @@
 import CSandbox
 import Glibc
 import IMCapture
+import IMSystem
 import IMWire
 
 /// The packets of a live run beside its store, where no `-w` keeps them: so that the bytes of its messages can be read.

@@ -1,4 +1,5 @@
 import IMStore
+import IMSystem
 
 /// Batches on their way to the queue of a store's writer: one is filled, and handed on when it is large or old enough.
 ///
@@ -11,7 +12,7 @@ final class StoreFeed {
   private let queue: StoreQueue
   private let isLive: Bool
   @exclusivity(unchecked) private var size: BatchSize
-  private var handedOnAt = LiveWatch.clock()
+  private var handedOnAt = MonotonicClock.seconds()
   /// The batch that is filled.
   @exclusivity(unchecked) var batch = StoreBatch()
   /// Messages for which the disk was too slow.
@@ -36,7 +37,7 @@ final class StoreFeed {
   private func handOnNow() {
     // Where there was no room, it is asked for again every so many rows, not for each.
     if isLive {
-      if batch.count % size.next == 0 { offer(LiveWatch.clock()) }
+      if batch.count % size.next == 0 { offer(MonotonicClock.seconds()) }
       return
     }
     queue.put(batch)
@@ -47,7 +48,7 @@ final class StoreFeed {
   /// Live, hands the batch on where it is old enough.
   func offerInTime() {
     guard !batch.isEmpty else { return }
-    let now = LiveWatch.clock()
+    let now = MonotonicClock.seconds()
     if now - handedOnAt >= Self.patience { offer(now) }
   }
 

@@ -2,6 +2,7 @@ import CSandbox
 import Glibc
 import IMCapture
 import IMStore
+import IMSystem
 
 /// The file of a store that is about to be written, and its folder.
 struct StoreFile {

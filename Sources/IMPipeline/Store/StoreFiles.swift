@@ -1,23 +1,10 @@
 import CSandbox
 import Glibc
+import IMSystem
 
 /// Removes a store, with what SQLite has beside it.
 func removeStore(_ path: String) {
   for end in ["", "-wal", "-shm", "-journal"] { _ = imdump_unlink_path(path + end) }
-}
-
-/// The names in a folder; none where it cannot be read.
-func names(in folder: String) -> [String] {
-  guard let listing = opendir(folder) else { return [] }
-  defer { closedir(listing) }
-  var names: [String] = []
-  while let entry = readdir(listing) {
-    names.append(
-      withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      })
-  }
-  return names
 }
 
 /// The stores in a folder that are called by their process, `prefix`, its number and `end`, and whose process is no more: it was killed.

@@ -3,6 +3,7 @@ import IMCapture
 import IMEngine
 import IMOutput
 import IMStore
+import IMSystem
 import IMWire
 
 /// What is asked of a store that a run writes.

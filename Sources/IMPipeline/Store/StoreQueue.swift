@@ -1,4 +1,5 @@
 import IMStore
+import IMSystem
 
 /// Batches on their way to the thread that writes a store: few, so that whoever is faster waits for the other.
 final class StoreQueue: @unchecked Sendable {

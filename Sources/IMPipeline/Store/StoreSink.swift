@@ -3,6 +3,7 @@ import IMFields
 import IMMetrics
 import IMOutput
 import IMStore
+import IMSystem
 import IMWire
 
 /// Hears of the messages of captures that are files, and hands them to the writer of a store: each when its fate is decided, and again

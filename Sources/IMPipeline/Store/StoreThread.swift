@@ -1,5 +1,6 @@
 import IMCapture
 import IMStore
+import IMSystem
 
 /// The thread that writes a store.
 final class StoreThread {

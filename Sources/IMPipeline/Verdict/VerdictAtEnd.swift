@@ -3,6 +3,7 @@ import IMCapture
 import IMEngine
 import IMOutput
 import IMReport
+import IMSystem
 
 /// The verdict at the end of a run that prints frames, on standard error: the last lines of `imdump FILE` on a terminal.
 final class VerdictAtEnd: RunFeature {

@@ -1,5 +1,6 @@
 import CSandbox
 import Glibc
+import IMSystem
 
 /// The thread that serves: it waits with poll(2) for the socket, the connections and the capture, and moves bytes
 /// between them and the desk. No call of it blocks but poll(2).
@@ -31,7 +32,7 @@ struct WebResponder: ~Copyable {
 
   private mutating func turn(_ buffer: inout [UInt8]) {
     wait()
-    let now = LiveWatch.clock()
+    let now = MonotonicClock.seconds()
     if polled[0].revents != 0 { takeTexts(now) }
     for index in dispatcher.clients.indices { attend(index, polled[2 + index].revents, &buffer, now) }
     dispatcher.expire(at: now)
@@ -47,7 +48,7 @@ struct WebResponder: ~Copyable {
 
   /// Sleeps until something happens or has lasted too long. `polled` has the capture's pipe, the socket and the connections.
   private mutating func wait() {
-    let now = LiveWatch.clock()
+    let now = MonotonicClock.seconds()
     let isPausing = now < pauseEnd
     polled.removeAll(keepingCapacity: true)
     polled.append(pollfd(fd: mailbox.readable, events: Int16(POLLIN), revents: 0))

@@ -2,6 +2,7 @@ import CSandbox
 import Glibc
 import IMCapture
 import IMOutput
+import IMSystem
 
 /// Serves the metrics of a run, and its page, over HTTP/1.1, on a thread of its own.
 ///

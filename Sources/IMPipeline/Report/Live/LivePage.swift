@@ -3,6 +3,7 @@ import IMEngine
 import IMMetrics
 import IMOutput
 import IMReport
+import IMSystem
 import IMWire
 
 /// The page of a live run: what gathers it, and who gets it. It is made when somebody asks, at most once a second, between two batches.

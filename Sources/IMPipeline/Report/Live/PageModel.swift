@@ -2,6 +2,7 @@ import IMEngine
 import IMMetrics
 import IMOutput
 import IMReport
+import IMSystem
 import IMWire
 
 extension PageSink {

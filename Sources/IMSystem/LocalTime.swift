@@ -13,14 +13,14 @@ extension LocalZone {
 }
 
 /// Reads what the local zone is, before files cannot be opened any more; with `isUTC`, makes it UTC for the whole process.
-func settleZone(isUTC: Bool) {
+package func settleZone(isUTC: Bool) {
   if isUTC { setenv("TZ", "UTC0", 1) }
   tzset()
 }
 
 /// When the first packet of a capture came and when the last one did, by the local clock, with the name of its zone:
 /// `captured 2026-11-21 08:11:46 to 08:15:02 (CST, UTC+08:00)`.
-func capturedWhen(_ first: Timestamp, _ last: Timestamp) -> String {
+package func capturedWhen(_ first: Timestamp, _ last: Timestamp) -> String {
   let zone = LocalZone.local
   func parts(_ at: Timestamp) -> (date: String, time: String) {
     var out = ByteWriter(capacity: 64)

@@ -1,20 +1,19 @@
 import CSandbox
-import Glibc
-import IMCapture
-import IMStore
+package import Glibc
+package import IMCapture
 
 /// What a run gives up once its inputs and outputs are open, before it reads the first packet.
 ///
 /// A packet is made by somebody else, and the code that reads it is the code that can be fooled. Behind `enter` that code
 /// has no rights of root, writes in the folders of its own output files only, and may make no system call that it does not
 /// need. In a process of one thread only: see `CSandbox`.
-struct Sandbox {
+package struct Sandbox {
   /// The user that root becomes.
-  struct User: Equatable {
+  package struct User: Equatable {
     /// The name, for messages.
-    var name: String
+    package var name: String
     /// The numbers of user and group.
-    var uid: uid_t, gid: gid_t
+    package var uid: uid_t, gid: gid_t
 
     /// The user named `name`, if there is one.
     init?(named name: String) {
@@ -32,10 +31,10 @@ struct Sandbox {
     }
 
     /// Makes the user the owner of an open folder that this process has made.
-    func own(folder: Int32) { _ = imdump_own_folder(folder, uid, gid) }
+    package func own(folder: Int32) { _ = imdump_own_folder(folder, uid, gid) }
 
     /// The same of a folder at a path. A link or a file that has taken its place meanwhile keeps its owner.
-    func own(folder path: String) {
+    package func own(folder path: String) {
       let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
       guard folder >= 0 else { return }
       _ = fchown(folder, uid, gid)
@@ -44,21 +43,21 @@ struct Sandbox {
   }
 
   /// Who the process shall be; nil where it stays who it is.
-  let user: User?
+  package let user: User?
   /// Whether what is written stays the caller's all the same: where files are read, and `-Z` does not say otherwise. Files are then held
   /// open, or opened by a process that keeps the caller's rights.
   let keepsOwner: Bool
   /// Who gets what is written; nil for the caller.
-  var owner: User? { keepsOwner ? nil : user }
+  package var owner: User? { keepsOwner ? nil : user }
   private var isSandboxed: Bool
   private let isVerbose: Bool
   private var givesUpNothing: Bool
 
   /// Of a process that keeps what it has.
-  static var none: Sandbox { Sandbox() }
+  package static var none: Sandbox { Sandbox() }
 
   /// Of a command that reads files and prints; root becomes another user for that.
-  static var ofReader: Sandbox { Sandbox(reader: usualUser) }
+  package static var ofReader: Sandbox { Sandbox(reader: usualUser) }
 
   /// The user that root becomes where none is named: that of Debian's tcpdump, or else `nobody`. nil where it cannot, as in some
   /// containers.
@@ -87,7 +86,7 @@ struct Sandbox {
   ///
   /// `-Z` names it; else root becomes `tcpdump` or `nobody`, as Debian's tcpdump does: live in any case, to read files where it can and
   /// `isReader`, but not with `--no-sandbox`. Who is not root stays who he is, whatever `-Z` says.
-  init(_ options: SandboxOptions, isLive: Bool, isReader: Bool = true) throws(UsageError) {
+  package init(_ options: SandboxOptions, isLive: Bool, isReader: Bool = true) throws(UsageError) {
     if isLive { continueAsCapturingCopy() }
     givesUpNothing = false
     isSandboxed = options.isSandboxed
@@ -111,34 +110,36 @@ struct Sandbox {
 
   /// Starts the process that opens further files of `option` where the new user may not; nil where nobody becomes another
   /// user.
-  func makeOutputBroker(_ option: String) -> OutputBroker? {
+  package func makeOutputBroker(_ option: String) -> OutputBroker? {
     guard let user else { return nil }
     return OutputBroker(for: keepsOwner ? .root : user, isSandboxed: isSandboxed, option: option)
   }
 
-  /// Starts the process that looks names of addresses up, since this one may not.
-  func makeResolver() throws(CaptureError) -> NameResolver {
+  /// Starts the process that looks names of addresses up, since this one may not. Gives the socket to it.
+  package func startResolver() throws(CaptureError) -> Int32 {
     let socket = imdump_resolver_start(user == nil ? 0 : 1, user?.uid ?? 0, user?.gid ?? 0, isSandboxed ? 1 : 0)
     guard socket >= 0 else {
       throw CaptureError(.ioError, "-N", "start a process: \(systemText(-socket))", errno: -socket)
     }
-    return NameResolver(socket: socket)
+    return socket
   }
 
   /// Gives it all up. `folders` are descriptors of those in which files will still be made, unless `outputBrokers` make them;
   /// `listener` is the socket on which connections will be taken; `keepsDatabase` says that SQLite writes; `isInteractive` that the
   /// terminal is switched to raw mode and back. `stores` are paths of databases from the root, and `places` folders in which files will
   /// be made whose names match a pattern: where what is written stays the caller's, a process that keeps the caller's rights opens these.
+  /// `useStoreCalls` is called when that process is there for stores, with the functions that ask it.
   ///
   /// Throws when the rights of root or a capability stay. Where the kernel lacks Landlock or system call filters, goes on,
   /// and says so under `-v`.
-  func enter(
+  package func enter(
     folders: [Int32], mayWrite: Bool, outputBrokers: [OutputBroker] = [], listener: Int32? = nil,
     keepsDatabase: Bool = false,
-    isInteractive: Bool = false, stores: [String] = [], places: [Privileges.Place] = []
+    isInteractive: Bool = false, stores: [String] = [], places: [Privileges.Place] = [],
+    useStoreCalls: ((String) -> (@convention(c) () -> Void)?) -> Void = { _ in }
   ) throws(CaptureError) {
     if givesUpNothing { return }
-    let broker = keepsOwner ? try startBroker(stores, places) : nil
+    let broker = keepsOwner ? try startBroker(stores, places, useStoreCalls) : nil
     // What the time in a file's name needs to know of zones is read while all can be.
     tzset()
     if let user {
@@ -162,7 +163,10 @@ struct Sandbox {
   }
 
   /// Opens what is to be read, and starts the process that opens the rest. Its socket; nil where there is nothing to open.
-  private func startBroker(_ stores: [String], _ places: [Privileges.Place]) throws(CaptureError) -> Int32? {
+  private func startBroker(
+    _ stores: [String], _ places: [Privileges.Place],
+    _ useStoreCalls: ((String) -> (@convention(c) () -> Void)?) -> Void
+  ) throws(CaptureError) -> Int32? {
     let more = InputFile.hold()
     guard !more.isEmpty || !stores.isEmpty || !places.isEmpty else { return nil }
     var texts: [UnsafeMutablePointer<CChar>?] = []
@@ -193,7 +197,7 @@ struct Sandbox {
       imdump_broker_start($0.baseAddress, Int32($0.count), isSandboxed ? 1 : 0)
     }
     try check("start a process that opens files", socket)
-    if !stores.isEmpty { useDatabaseCalls { imdump_database_call($0) } }
+    if !stores.isEmpty { useStoreCalls { imdump_database_call($0) } }
     return socket
   }
 

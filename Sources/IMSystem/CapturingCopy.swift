@@ -4,7 +4,7 @@ import Glibc
 ///
 /// The Debian package installs `imdump` for everybody and without privileges, and a copy with `cap_net_raw` that only members of the
 /// group `imdump` may run. So capturing is for them, and reading files for everybody.
-enum CapturingCopy {
+package enum CapturingCopy {
   /// The path of the copy that belongs to the command at `command`: `/usr/lib/imdump/imdump` for `/usr/bin/imdump`. `nil` where the
   /// command is not in a folder `bin`.
   static func path(for command: String) -> String? {
@@ -14,7 +14,7 @@ enum CapturingCopy {
   }
 
   /// The copy that belongs to this process, if the package put one and whether or not this user may run it.
-  static var installed: String? {
+  package static var installed: String? {
     var buffer = [UInt8](repeating: 0, count: 4_096)
     let count = readlink("/proc/self/exe", &buffer, buffer.count)
     guard count > 0, count < buffer.count, let path = path(for: String(decoding: buffer.prefix(count), as: UTF8.self)),

@@ -1,20 +1,20 @@
 import CSandbox
-import Glibc
-import IMCapture
+package import Glibc
+package import IMCapture
 import IMOutput
 
 /// A file that is always whole: what it shall have is written beside it, and then takes its name.
-struct AtomicFile: Sendable {
+package struct AtomicFile: Sendable {
   /// Its path, as errors name it.
-  let path: String
+  package let path: String
   /// The descriptor of its folder, which whoever made this closes.
-  let folder: Int32
+  package let folder: Int32
   private let name: String
   private let mode: UInt32
   private var temporary: String { ".\(name).tmp" }
 
   /// The file at `path`, in a folder that exists, which gets the rights of `mode`. `option` is the option that names it.
-  init(path: String, option: String, mode: UInt32) throws(UsageError) {
+  package init(path: String, option: String, mode: UInt32) throws(UsageError) {
     try requireReplaceable(path, option: option)
     let slash = path.lastIndex(of: "/")
     let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -28,29 +28,29 @@ struct AtomicFile: Sendable {
   }
 
   /// The two names of files that are made in the folder, as a pattern of fnmatch(3).
-  var pattern: String {
+  package var pattern: String {
     func quoted(_ name: String) -> String { String(name.flatMap { "*?[@!+()|".contains($0) ? "[\($0)]" : "\($0)" }) }
     return "@(\(quoted(name))|\(quoted(temporary)))"
   }
 
   /// Opens the file to read it; a descriptor, or a negative errno. A link is not followed.
-  func openToRead() -> Int32 {
+  package func openToRead() -> Int32 {
     let descriptor = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     return descriptor < 0 ? -errno : descriptor
   }
 
   /// Locks the file until the descriptor that this returns is closed; a negative errno where that fails, `-EWOULDBLOCK` where another process has
   /// it. What is locked is a file beside it that stays, because the file itself is exchanged.
-  func lock() -> Int32 {
+  package func lock() -> Int32 {
     openLock(".\(name).lock", in: folder, mode: 0o644)
   }
 
   /// Renames the file, to its name with `suffix`. Whether that succeeded.
-  func rename(suffix: String) -> Bool { renameat(folder, name, folder, name + suffix) == 0 }
+  package func rename(suffix: String) -> Bool { renameat(folder, name, folder, name + suffix) == 0 }
 
   /// Puts what `write` writes in the place of the file, on the disk where `isSynced`. The number of the error, if there is one: then the
   /// file is what it was.
-  func replace(isSynced: Bool = false, _ write: (Output) -> Void) -> Int32? {
+  package func replace(isSynced: Bool = false, _ write: (Output) -> Void) -> Int32? {
     // Whatever has that name is not written through.
     _ = imdump_unlink_at(folder, temporary)
     let descriptor = imdump_open_at(folder, temporary, O_WRONLY | O_CREAT | O_EXCL, mode)
@@ -71,7 +71,7 @@ struct AtomicFile: Sendable {
 
 /// Opens and locks the file `name` in an open folder, and makes it where there is none. Closing the descriptor, or the end of the process, gives the
 /// lock back. A negative errno where that fails: `-EWOULDBLOCK` where another process has the lock. A link is not followed.
-func openLock(_ name: String, in folder: Int32, mode: mode_t) -> Int32 {
+package func openLock(_ name: String, in folder: Int32, mode: mode_t) -> Int32 {
   let descriptor = openat(folder, name, O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode)
   guard descriptor >= 0 else { return -errno }
   guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -83,11 +83,28 @@ func openLock(_ name: String, in folder: Int32, mode: mode_t) -> Int32 {
 }
 
 /// Throws where this process may not make files in an open folder. `what` is what cannot be done then.
-func requireMayMakeFiles(in folder: Int32, _ path: String, _ what: String) throws(CaptureError) {
+package func requireMayMakeFiles(in folder: Int32, _ path: String, _ what: String) throws(CaptureError) {
   let error = -imdump_may_make_files(folder)
   guard error != 0 else { return }
   throw CaptureError(
     .ioError, path,
     "\(what): \(systemText(error)) for user \(geteuid()); give the folder to that user, or choose another user with -Z",
     errno: error)
+}
+
+/// Throws where something else than a file has the name `path`: each text takes the name, and a link, a device or a pipe that had it would
+/// be gone. `option` is the option that named it.
+package func requireReplaceable(_ path: String, option: String) throws(UsageError) {
+  var status = stat()
+  guard lstat(path, &status) == 0 else { return }
+  let kind: String
+  switch status.st_mode & S_IFMT {
+  case S_IFREG: return
+  case S_IFLNK: kind = "a link"
+  case S_IFDIR: kind = "a folder"
+  default: kind = "not a regular file"
+  }
+  throw UsageError(
+    message:
+      "\(option) \(path): is \(kind); expected a regular file, which is replaced at each write")
 }

@@ -1,14 +1,14 @@
 import Glibc
 
 /// A lock on which threads can wait until somebody has changed what it guards.
-final class WaitingLock: @unchecked Sendable {
+package final class WaitingLock: @unchecked Sendable {
   // SAFETY: both are made for use by several threads, and stay where they are.
 
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
   /// A lock that nobody holds.
-  init() {
+  package init() {
     pthread_mutex_init(mutex, nil)
     pthread_cond_init(changed, nil)
   }
@@ -21,15 +21,15 @@ final class WaitingLock: @unchecked Sendable {
   }
 
   /// Calls `body`, which nobody else does meanwhile.
-  func locked<R>(_ body: () -> R) -> R {
+  package func locked<R>(_ body: () -> R) -> R {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return body()
   }
 
   /// Within `locked`: lets others in until `tell` is called.
-  func wait() { pthread_cond_wait(changed, mutex) }
+  package func wait() { pthread_cond_wait(changed, mutex) }
 
   /// Within `locked`: wakes all who wait.
-  func tell() { pthread_cond_broadcast(changed) }
+  package func tell() { pthread_cond_broadcast(changed) }
 }

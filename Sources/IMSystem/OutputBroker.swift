@@ -6,9 +6,9 @@ import IMCapture
 ///
 /// It is started before the interface is opened and tables are made, so that it shares no memory with them, and told its
 /// folder when the first file is there. It ends with this object, and with the process.
-final class OutputBroker {
+package final class OutputBroker {
   /// What is asked of it.
-  enum Action {
+  package enum Action {
     /// To open a file; to make a new one in the place of what has the name; to take one away.
     case open, replace, remove
 
@@ -40,14 +40,14 @@ final class OutputBroker {
   deinit { end() }
 
   /// Ends the process, and waits until it is gone.
-  func end() {
+  package func end() {
     if !isOver { imdump_opener_end(socket, process) }
     isOver = true
   }
 
   /// Tells it where files are and what their names are, once: one of `formats`, a number below `count`, and `suffix`. Returns
   /// whether it will open them; if not, its user may make the files without it, or nothing helps.
-  func begin(
+  package func begin(
     folder: Int32, formats: [String], suffix: String = "", isTimed: Bool = false, digits: Int, count: Int
   ) -> Bool {
     imdump_opener_begin(
@@ -56,7 +56,7 @@ final class OutputBroker {
 
   /// Opens or removes the file with this number and time, and the format of this index.  A descriptor, 0 for one that is gone,
   /// or the error's number, negative. Waits 2 s at most.
-  func ask(_ action: Action, format: Int = 0, _ number: Int, at second: Int64) -> Int32 {
+  package func ask(_ action: Action, format: Int = 0, _ number: Int, at second: Int64) -> Int32 {
     imdump_opener_ask(socket, action.number, Int32(format), Int64(number), second)
   }
 
@@ -65,7 +65,7 @@ final class OutputBroker {
 }
 
 /// Why a file could not be opened, in words.
-func openingError(_ number: Int32, isAsked: Bool) -> String {
+package func openingError(_ number: Int32, isAsked: Bool) -> String {
   switch number {
   case ELOOP: "is not a regular file"
   case ECHILD: "the process that opens files has ended"

@@ -1,19 +1,19 @@
 import Glibc
-import IMYAML
+package import IMYAML
 
 /// A file of a live run that is read again when SIGHUP says so.
 ///
 /// Nothing is needed for that but the right to read it, which the user that root becomes may lack: what a descriptor
 /// that was opened before still shows is read then, and where the file was replaced, so that this is not it any more, it is
 /// said what is missing.
-final class ReloadableFile {
+package final class ReloadableFile {
   /// Its path.
-  let path: String
+  package let path: String
   /// As it was opened at the beginning, by who the process was then; negative where it was not.
   private let descriptor: Int32
 
   /// The file at `path`, which is opened.
-  init(_ path: String) {
+  package init(_ path: String) {
     self.path = path
     descriptor = open(path, O_RDONLY | O_CLOEXEC)
   }
@@ -21,7 +21,7 @@ final class ReloadableFile {
   deinit { if descriptor >= 0 { close(descriptor) } }
 
   /// What the file says now. `subject` names it in errors.
-  func text(_ subject: String) throws(SourceError) -> String {
+  package func text(_ subject: String) throws(SourceError) -> String {
     do throws(SourceError) { return try readSource(path, subject: subject) } catch {
       var now = stat()
       var before = stat()

@@ -9,6 +9,9 @@ package struct OutputError: Error, Equatable, CustomStringConvertible {
   /// The system's error number.
   package var errno: Int32
 
+  /// The file `name` could not be written, by the system's number `errno`.
+  package init(name: String, errno: Int32) { (self.name, self.errno) = (name, errno) }
+
   /// One line.
   package var description: String { "\(name): \(systemText(errno))" }
   /// Whether the reader has gone away, which is its own decision and no error.
@@ -77,7 +80,7 @@ package final class Output {
 }
 
 /// A file's name as messages show it: what would command a terminal or begin a line stands as `\xNN`.
-func shown(_ path: String) -> String {
+package func shown(_ path: String) -> String {
   var path = path
   var out = ByteWriter(capacity: 64)
   path.withUTF8 { out.terminal(UnsafeRawBufferPointer($0), keepsBackslashes: true) }
@@ -85,7 +88,7 @@ func shown(_ path: String) -> String {
 }
 
 /// What this program is called in its messages: there is more than one that delivers alerts.
-let programName: String = {
+package let programName: String = {
   let path = CommandLine.arguments.first ?? ""
   return path == "impeer" || path.hasSuffix("/impeer") ? "impeer" : "imdump"
 }()

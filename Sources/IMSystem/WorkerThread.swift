@@ -1,16 +1,16 @@
 import CSandbox
 import Glibc
-import IMCapture
+package import IMCapture
 
 /// A thread beside the one that reads packets. It inherits the confinement of the thread that starts it.
 ///
 /// Signals go to the reader, which they wake up; only faults are delivered here.
-final class WorkerThread {
+package final class WorkerThread {
   private let handle: pthread_t
 
   /// Starts `work` on a thread with the name `name`, of 15 bytes at most; with `isBehind`, at a lower priority than its process.
   /// Errors name `subject` and `attempt`.
-  init(
+  package init(
     _ name: String, isBehind: Bool = false, for subject: String, _ attempt: String, _ work: @escaping () -> Void
   ) throws(CaptureError) {
     let handed = Unmanaged.passRetained(Work(name: name, isBehind: isBehind, work: work))
@@ -35,7 +35,7 @@ final class WorkerThread {
   }
 
   /// Waits until the work is done. Call it once.
-  func join() { pthread_join(handle, nil) }
+  package func join() { pthread_join(handle, nil) }
 
   private final class Work {
     let name: String

@@ -1,11 +1,11 @@
-import Glibc
+package import Glibc
 
 /// Writes a file in the place of another one: a reader finds the old or the new one, never a part, also after the machine went down.
-enum WholeFile {
+package enum WholeFile {
   /// Replaces the file `name` of the folder that is open as `folder`; with `AT_FDCWD`, `name` is a path. The error number, or `nil`.
   ///
   /// The bytes are first written to `name` with `suffix`, a file of the mode `mode`. One that an earlier process left there is deleted.
-  static func replace(
+  package static func replace(
     _ name: String, in folder: Int32 = AT_FDCWD, with bytes: RawSpan, suffix: String, mode: mode_t
   ) -> Int32? {
     let temporary = name + suffix

@@ -1,5 +1,5 @@
 import Glibc
-import IMCapture
+package import IMCapture
 import Synchronization
 
 /// What the signals of this process have asked for. A process has one set of them, so this is global; the handlers touch
@@ -20,23 +20,24 @@ private enum Signals {
 /// asks that output files be opened again, and where there are none it ends the run as SIGTERM does.
 ///
 /// They are noticed by handlers and not by a thread of their own, so that what the one thread gives up, the process does.
-struct SignalHandlers {
+package struct SignalHandlers {
   /// Ends the sources.
-  var stop: ShutdownSignal { Signals.stop }
+  package var stop: ShutdownSignal { Signals.stop }
   /// Whether somebody wanted that a lost terminal ends nothing: nohup(1).
   private let ignoresHangup: Bool
   /// Whether there was a terminal to lose.
   private let hadTerminal: Bool
 
   /// One that hears no signal: for a run inside of a process that has its own handlers.
-  static var ignoresSignals: SignalHandlers { SignalHandlers(ignoresHangup: true, hadTerminal: false) }
+  package static var ignoresSignals: SignalHandlers { SignalHandlers(ignoresHangup: true, hadTerminal: false) }
 
   private init(ignoresHangup: Bool, hadTerminal: Bool) {
     self.ignoresHangup = ignoresHangup
     self.hadTerminal = hadTerminal
   }
 
-  init() {
+  /// Handles the signals of this process from now on.
+  package init() {
     // Made now: making them is nothing for a handler to do.
     _ = Signals.stop
     _ = Signals.reports.load(ordering: .relaxed) + Signals.hangups.load(ordering: .relaxed)
@@ -73,14 +74,14 @@ struct SignalHandlers {
   }
 
   /// Takes the requests for counts since the last call.
-  func takeRequests() -> Int { Signals.reports.exchange(0, ordering: .relaxed) }
+  package func takeRequests() -> Int { Signals.reports.exchange(0, ordering: .relaxed) }
 
   /// From now on SIGHUP is for files that can be opened again.
-  func hangupReopens() { Signals.hangupEnds.store(false, ordering: .relaxed) }
+  package func hangupReopens() { Signals.hangupEnds.store(false, ordering: .relaxed) }
 
   /// Whether SIGHUP has come since the last call, to have files opened again. Where it came because the terminal is gone,
   /// it ends the run, but under nohup(1).
-  func takeHangup() -> Bool {
+  package func takeHangup() -> Bool {
     guard Signals.hangups.load(ordering: .relaxed) > 0 else { return false }
     Signals.hangups.store(0, ordering: .relaxed)
     if hadTerminal, !ignoresHangup, !Self.hasTerminal {
