@@ -53,7 +53,8 @@ let offered: [Product] =
         "IMRedaction",
         "IMFilter",
         "IMOwners", "IMTerminal", "IMBrowser", "IMStore",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMSystem", "IMPipeline", "IMCommandLine", "IMEndpointCore",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMSystem", "IMWeb", "IMPipeline", "IMCommandLine",
+        "IMEndpointCore",
         "IMEndpoint",
       ])
   ] : []
@@ -130,10 +131,11 @@ let package = Package(
     room(
       "IMBrowser", ["IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMFilter", "IMWire"], isCold: true),
     room("IMSystem", ["IMOutput", "IMCapture", "IMYAML", "IMWire", "CSandbox"], isCold: true),
+    room("IMWeb", ["IMSystem", "IMOutput", "IMCapture", "CSandbox"], isCold: true),
     room(
       "IMPipeline",
       [
-        "IMSystem", "IMCapture", "IMEngine", "IMTLS", "IMFields", "IMProfile", "IMInference", "IMRedaction",
+        "IMSystem", "IMWeb", "IMCapture", "IMEngine", "IMTLS", "IMFields", "IMProfile", "IMInference", "IMRedaction",
         "IMMetrics",
         "IMFilter",
         "IMAlerts", "IMOutput", "IMOTLP", "IMDocuments", "IMShip", "IMStore", "IMReport", "IMBrowser", "IMTerminal",
@@ -198,7 +200,7 @@ let package = Package(
     tests(
       "IMPipelineTests",
       [
-        "IMPipeline", "IMSystem", "IMBrowser", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput",
+        "IMPipeline", "IMSystem", "IMWeb", "IMBrowser", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput",
         "IMProfile",
         "IMReport", "IMStore", "IMTerminal", "IMWire",
       ]),

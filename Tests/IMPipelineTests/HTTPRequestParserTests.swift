@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import IMPipeline
+@testable import IMWeb
 
 /// Heads of requests by the words of RFC 9112, whole and in pieces.
 @Suite struct HTTPRequestParserTests {

@@ -3,6 +3,7 @@ import IMOutput
 import Testing
 
 @testable import IMPipeline
+@testable import IMWeb
 
 /// Connections to the metrics by a clock of the test's own: who waits, who is answered, who goes.
 @Suite struct WebDeskTests {

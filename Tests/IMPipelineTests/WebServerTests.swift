@@ -6,6 +6,7 @@ import Testing
 
 @testable import IMOutput
 @testable import IMPipeline
+@testable import IMWeb
 
 /// The server of metrics and of the page, asked over real sockets by clients that behave and by clients that do not.
 @Suite(.serialized) struct WebServerTests {

@@ -1,6 +1,7 @@
 @testable import IMBrowser
 @testable import IMPipeline
 @testable import IMStore
+@testable import IMSystem
 @testable import IMTerminal
 import IMWire
 import Synchronization

@@ -3,6 +3,7 @@ import Glibc
 @testable import IMCapture
 @testable import IMPipeline
 @testable import IMStore
+@testable import IMSystem
 @testable import IMTerminal
 import IMWire
 import Synchronization

@@ -5,6 +5,7 @@ import Glibc
 @testable import IMOutput
 @testable import IMPipeline
 @testable import IMStore
+@testable import IMSystem
 import IMWire
 import Synchronization
 

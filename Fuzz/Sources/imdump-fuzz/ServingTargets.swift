@@ -1,5 +1,5 @@
 @testable import IMOutput
-@testable import IMPipeline
+@testable import IMWeb
 
 /// What answers strangers: the heads of their requests, and what they do with connections.
 let servingTargets = [

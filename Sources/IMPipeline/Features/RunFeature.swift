@@ -4,6 +4,7 @@ import IMDocuments
 import IMEngine
 import IMOutput
 import IMSystem
+import IMWeb
 import IMWire
 
 /// A feature that accompanies a run beside what the command prints: a capture file, alerts, documents, metrics.

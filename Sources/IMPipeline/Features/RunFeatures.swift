@@ -1,6 +1,7 @@
 import IMEngine
 import IMOutput
 import IMSystem
+import IMWeb
 
 /// What accompanies a run.
 enum RunFeatures {

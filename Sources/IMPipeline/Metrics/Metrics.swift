@@ -4,6 +4,7 @@ import IMEngine
 import IMMetrics
 import IMOutput
 import IMSystem
+import IMWeb
 import IMWire
 
 /// The metrics of a run: what counts them, and where they go.

@@ -4,6 +4,7 @@ import IMMetrics
 import IMOutput
 import IMReport
 import IMSystem
+import IMWeb
 import IMWire
 
 /// The page of a live run: what gathers it, and who gets it. It is made when somebody asks, at most once a second, between two batches.

@@ -1,7 +1,7 @@
-import IMOutput
+package import IMOutput
 
 /// What the server of a run gives out. The capture makes each when somebody asks, at most once a second.
-enum WebResource: Int, CaseIterable, Sendable {
+package enum WebResource: Int, CaseIterable, Sendable {
   /// The metrics, in one form and in the other.
   case prometheus, openMetrics
   /// The page of a report.
@@ -11,7 +11,7 @@ enum WebResource: Int, CaseIterable, Sendable {
   init(_ dialect: MetricText.Dialect) { self = dialect == .openMetrics ? .openMetrics : .prometheus }
 
   /// The form of metrics; `nil` for the page.
-  var dialect: MetricText.Dialect? {
+  package var dialect: MetricText.Dialect? {
     switch self {
     case .prometheus: .prometheus
     case .openMetrics: .openMetrics
@@ -24,9 +24,9 @@ enum WebResource: Int, CaseIterable, Sendable {
 }
 
 /// What a server has, and for whom.
-struct WebOffers: Equatable, Sendable {
+package struct WebOffers: Equatable, Sendable {
   /// Whether the page is there, at `/`. The metrics always are, at `/metrics`.
-  var hasPage = false
+  package var hasPage = false
   /// Whether the address is one of the loopback, so that only those have something who name it so, or by one of `hosts`.
   ///
   /// A page of another site can have its own name looked up as 127.0.0.1, and would be the same origin then (DNS rebinding). It

@@ -1,28 +1,28 @@
 import CSandbox
 import Glibc
-import IMCapture
-import IMOutput
-import IMSystem
+package import IMCapture
+package import IMOutput
+package import IMSystem
 
 /// Serves the metrics of a run, and its page, over HTTP/1.1, on a thread of its own.
 ///
 /// The capture never waits for it: a request leaves a mark, the capture writes the text between two batches when it sees
 /// the mark, and hands it over (`WebMailbox`). One text a second and resource is written at most, however many ask; all
 /// get the same. Connections are few, short and small (`WebDispatcher`), and the thread has a lower priority than the capture's.
-final class WebServer {
+package final class WebServer {
   /// The socket; the system call filter leaves it the right to accept.
-  let descriptor: Int32
+  package let descriptor: Int32
   /// Where it is: an address with a slash at its end.
-  let url: String
+  package let url: String
   /// What it has.
-  let offers: WebOffers
+  package let offers: WebOffers
   private let address: String
   private let mailbox: WebMailbox
   private var thread: WorkerThread?
 
   /// Binds to `address`, such as `127.0.0.1:9464`, which `option` gave. On an address of the
   /// loopback it may be called by `hosts`, too.
-  init(address text: String, option: String, hasPage: Bool, hosts: [String] = []) throws(UsageError) {
+  package init(address text: String, option: String, hasPage: Bool, hosts: [String] = []) throws(UsageError) {
     guard let address = ListenAddress(text) else {
       throw UsageError(
         message:
@@ -48,7 +48,7 @@ final class WebServer {
   }
 
   /// Starts the thread.
-  func begin() throws(CaptureError) {
+  package func begin() throws(CaptureError) {
     guard listen(descriptor, 32) == 0 else { throw error("listen", errno) }
     // A client that has gone is an error of write(2).
     let handed = Handed(WebResponder(descriptor, mailbox, offers))
@@ -68,46 +68,21 @@ final class WebServer {
   }
 
   /// Those of `resources` that somebody waits for.
-  func takeRequests(_ resources: [WebResource]) -> [WebResource] { mailbox.takeRequests(resources) }
+  package func takeRequests(_ resources: [WebResource]) -> [WebResource] { mailbox.takeRequests(resources) }
 
   /// Hands metrics over to those who wait for them.
-  func publish(_ text: borrowing MetricText, _ dialect: MetricText.Dialect) {
+  package func publish(_ text: borrowing MetricText, _ dialect: MetricText.Dialect) {
     mailbox.put(text.out.withBytes { HTTPResponse(.ok, dialect.contentType, $0) }, WebResource(dialect))
   }
 
   /// Hands a page over to those who wait for it.
-  func publish(page: [UInt8]) { mailbox.put(HTTPResponse(page: page), .page) }
+  package func publish(page: [UInt8]) { mailbox.put(HTTPResponse(page: page), .page) }
 
   /// Ends the thread; who still waits gets no answer.
-  func end() {
+  package func end() {
     guard let thread else { return }
     mailbox.end()
     thread.join()
     self.thread = nil
   }
-}
-
-/// The server of a run as what accompanies it: first of all, so that those who have texts for it find it there.
-final class WebListener: RunFeature {
-  private let server: WebServer
-  private let isQuiet: Bool
-
-  init?(_ place: RunContext) throws(UsageError) {
-    guard let server = place.server else { return nil }
-    self.server = server
-    isQuiet = place.run.report.isQuiet
-  }
-
-  func confine(_ privileges: inout Privileges) { privileges.listener = server.descriptor }
-
-  /// Begins to serve.
-  func confined() throws(CaptureError) {
-    try server.begin()
-    guard !isQuiet else { return }
-    if server.offers.hasPage { logError("serving the page at \(server.url)") }
-    logError("serving metrics at \(server.url)metrics")
-  }
-
-  /// Ends before texts can no longer be made.
-  func finish(_ driver: Driver) { server.end() }
 }

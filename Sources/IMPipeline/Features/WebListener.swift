@@ -1,0 +1,28 @@
+import IMCapture
+import IMSystem
+import IMWeb
+
+/// The server of a run as what accompanies it: first of all, so that those who have texts for it find it there.
+final class WebListener: RunFeature {
+  private let server: WebServer
+  private let isQuiet: Bool
+
+  init?(_ place: RunContext) throws(UsageError) {
+    guard let server = place.server else { return nil }
+    self.server = server
+    isQuiet = place.run.report.isQuiet
+  }
+
+  func confine(_ privileges: inout Privileges) { privileges.listener = server.descriptor }
+
+  /// Begins to serve.
+  func confined() throws(CaptureError) {
+    try server.begin()
+    guard !isQuiet else { return }
+    if server.offers.hasPage { logError("serving the page at \(server.url)") }
+    logError("serving metrics at \(server.url)metrics")
+  }
+
+  /// Ends before texts can no longer be made.
+  func finish(_ driver: Driver) { server.end() }
+}
