@@ -53,7 +53,8 @@ let offered: [Product] =
         "IMRedaction",
         "IMFilter",
         "IMOwners", "IMTerminal", "IMBrowser", "IMStore",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMSystem", "IMWeb", "IMPipeline", "IMCommandLine",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMSystem", "IMDelivery", "IMWeb", "IMPipeline",
+        "IMCommandLine",
         "IMEndpointCore",
         "IMEndpoint",
       ])
@@ -130,12 +131,19 @@ let package = Package(
     room("IMReport", ["IMOutput", "IMMetrics", "IMEngine", "IMTerminal", "IMWire"], isCold: true),
     room(
       "IMBrowser", ["IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMFilter", "IMWire"], isCold: true),
-    room("IMSystem", ["IMOutput", "IMCapture", "IMYAML", "IMWire", "CSandbox"], isCold: true),
+    room("IMSystem", ["IMOutput", "IMTerminal", "IMCapture", "IMYAML", "IMWire", "CSandbox"], isCold: true),
+    room(
+      "IMDelivery",
+      [
+        "IMSystem", "IMShip", "IMDocuments", "IMOTLP", "IMOutput", "IMAlerts", "IMEngine", "IMProfile", "IMCapture",
+        "IMTerminal", "IMYAML", "IMWire", "CSandbox",
+      ], isCold: true),
     room("IMWeb", ["IMSystem", "IMOutput", "IMCapture", "CSandbox"], isCold: true),
     room(
       "IMPipeline",
       [
-        "IMSystem", "IMWeb", "IMCapture", "IMEngine", "IMTLS", "IMFields", "IMProfile", "IMInference", "IMRedaction",
+        "IMSystem", "IMDelivery", "IMWeb", "IMCapture", "IMEngine", "IMTLS", "IMFields", "IMProfile", "IMInference",
+        "IMRedaction",
         "IMMetrics",
         "IMFilter",
         "IMAlerts", "IMOutput", "IMOTLP", "IMDocuments", "IMShip", "IMStore", "IMReport", "IMBrowser", "IMTerminal",
@@ -150,7 +158,8 @@ let package = Package(
     .executableTarget(
       name: "imdump",
       dependencies: [
-        "IMPipeline", "IMSystem", "IMShip", "IMBrowser", "IMReport", "IMOTLP", "IMDocuments", "IMOutput", "IMMetrics",
+        "IMPipeline", "IMDelivery", "IMSystem", "IMShip", "IMBrowser", "IMReport", "IMOTLP", "IMDocuments", "IMOutput",
+        "IMMetrics",
         "IMEngine",
         "IMWire",
         "IMCommandLine",
@@ -159,7 +168,7 @@ let package = Package(
     .executableTarget(
       name: "impeer",
       dependencies: [
-        "IMEndpointCore", "IMEndpoint", "IMMailbox", "IMPipeline", "IMSystem", "IMDocuments", "IMOutput", "IMAlerts",
+        "IMEndpointCore", "IMEndpoint", "IMMailbox", "IMDelivery", "IMSystem", "IMDocuments", "IMOutput", "IMAlerts",
         "IMMetrics",
         "IMYAML", "IMWire",
         "IMCommandLine",
@@ -200,7 +209,8 @@ let package = Package(
     tests(
       "IMPipelineTests",
       [
-        "IMPipeline", "IMSystem", "IMWeb", "IMBrowser", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput",
+        "IMPipeline", "IMSystem", "IMDelivery", "IMWeb", "IMBrowser", "IMCapture", "IMEngine", "IMMetrics",
+        "IMDocuments", "IMOutput",
         "IMProfile",
         "IMReport", "IMStore", "IMTerminal", "IMWire",
       ]),

@@ -2,6 +2,7 @@ import CSandbox
 import Glibc
 import IMAlerts
 import IMCapture
+import IMDelivery
 import IMOutput
 import IMSystem
 import IMWire

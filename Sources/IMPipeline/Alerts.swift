@@ -1,5 +1,6 @@
 import IMAlerts
 import IMCapture
+import IMDelivery
 import IMDocuments
 import IMEngine
 import IMOutput
@@ -8,36 +9,6 @@ import IMProfile
 package import IMSystem
 import IMWire
 import IMYAML
-
-/// Rules and what becomes of their alerts: `--rules` and what belongs to it.
-package struct AlertOptions: Equatable, Sendable {
-  /// The file of rules; `nil` for no alerts.
-  package var rules: String?
-  /// The folder for captures of the packets behind each alert.
-  package var evidence: String?
-  /// How many bytes the captures in that folder may have.
-  package var evidenceLimit: Int64 = 1 << 30
-  /// A program and its arguments, run for each alert.
-  package var hook: [String] = []
-  /// Addresses that each alert is posted to.
-  package var webhooks: [String] = []
-  /// Alertmanagers that are kept up to date.
-  package var alertmanagers: [String] = []
-
-  /// The folder for what cannot be delivered; `nil` for none.
-  package var spool: String?
-  /// How many bytes the files in that folder may have.
-  package var spoolLimit = DeliverySpool.usualBytes
-
-  /// The file in which rules keep their state for the next run; `nil` for none.
-  package var state: String?
-
-  /// No alerts.
-  package init() {}
-
-  /// Whether alerts leave the process other than as lines.
-  var isDelivered: Bool { !hook.isEmpty || !webhooks.isEmpty || !alertmanagers.isEmpty }
-}
 
 /// The alerts of a run: the rules at work, and everything that hears of an alert.
 final class Alerts: RunFeature {
@@ -305,18 +276,6 @@ final class Alerts: RunFeature {
 /// The text of a file of rules.
 private func rulesText(_ path: String) throws(UsageError) -> String {
   do throws(SourceError) { return try readSource(path, subject: "rules file") } catch {
-    throw UsageError(message: error.description)
-  }
-}
-
-/// Reads a file of rules; errors name file, line and column. `examine` looks at filters over messages.
-func loadRules(
-  _ path: String, profiles: [String], examine: ((String) -> FilterVerdict)? = nil
-) throws(UsageError) -> AlertRules {
-  do throws(SourceError) {
-    return try AlertRules(
-      readSource(path, subject: "rules file"), source: path, profiles: profiles, examine: examine)
-  } catch {
     throw UsageError(message: error.description)
   }
 }

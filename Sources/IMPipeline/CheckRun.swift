@@ -1,4 +1,5 @@
 import IMAlerts
+package import IMDelivery
 import IMDocuments
 import IMEngine
 package import IMOutput

@@ -1,4 +1,5 @@
 import IMCapture
+import IMDelivery
 import IMDocuments
 import IMEngine
 package import IMMetrics

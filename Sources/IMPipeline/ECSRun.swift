@@ -1,5 +1,6 @@
 import Glibc
 import IMCapture
+package import IMDelivery
 package import IMDocuments
 import IMEngine
 import IMMetrics

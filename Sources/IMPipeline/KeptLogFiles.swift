@@ -1,4 +1,5 @@
 import Glibc
+import IMDelivery
 import IMShip
 
 /// The files of a log folder that are whole, and what they take together: which of them goes when there is no more room.

@@ -57,14 +57,14 @@ package func exportProfile(
   } catch {
     throw UsageError(message: error.description)
   }
-  guard let path else { return finish(Output.standard(), &out) }
+  guard let path else { return Output.standard().finish(&out) }
   let descriptor: Int32
   do throws(CaptureError) { descriptor = try OutputFile.open(path, mode: 0o666) } catch {
     logError(error.description)
     return .ioError
   }
   defer { close(descriptor) }
-  return finish(Output(descriptor: descriptor, name: path), &out)
+  return Output(descriptor: descriptor, name: path).finish(&out)
 }
 
 /// Compiles a profile file: `imdump profile check`.
@@ -79,19 +79,8 @@ package func checkProfile(_ path: String) throws(UsageError) -> ExitStatus {
   }
 }
 
-/// Prints `text` on standard output.
-package func printText(_ text: String) -> ExitStatus { print { $0.text(text) } }
-
 private func print(_ body: (inout ByteWriter) -> Void) -> ExitStatus {
   var out = ByteWriter()
   body(&out)
-  return finish(Output.standard(), &out)
-}
-
-private func finish(_ output: Output, _ out: inout ByteWriter) -> ExitStatus {
-  output.drain(&out)
-  guard let error = output.error else { return .success }
-  if error.isBrokenPipe { return .success }
-  logError(error.description)
-  return .ioError
+  return Output.standard().finish(&out)
 }

@@ -1,5 +1,6 @@
 import Glibc
 import IMCapture
+package import IMDelivery
 import IMDocuments
 import IMEngine
 import IMFields

@@ -77,6 +77,22 @@ package final class Output {
     writer.withBytes { write($0) }
     writer.removeAll()
   }
+
+  /// Writes what `writer` holds, and gives the exit status of a command that prints nothing else. An error is told.
+  package func finish(_ writer: inout ByteWriter) -> ExitStatus {
+    drain(&writer)
+    guard let error else { return .success }
+    if error.isBrokenPipe { return .success }
+    logError(error.description)
+    return .ioError
+  }
+}
+
+/// Prints `text` on standard output.
+package func printText(_ text: String) -> ExitStatus {
+  var out = ByteWriter()
+  out.text(text)
+  return Output.standard().finish(&out)
 }
 
 /// A file's name as messages show it: what would command a terminal or begin a line stands as `\xNN`.

@@ -1,6 +1,7 @@
 package import IMCommandLine
+package import IMDelivery
 import IMOutput
-package import IMPipeline
+import IMPipeline
 import IMSystem
 
 /// `imdump check`: alerts over a capture, for scripts.

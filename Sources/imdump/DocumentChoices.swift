@@ -1,4 +1,5 @@
 import IMCommandLine
+import IMDelivery
 import IMDocuments
 import IMOTLP
 import IMOutput

@@ -1,5 +1,6 @@
 import Glibc
 import IMCommandLine
+import IMDelivery
 import IMPipeline
 import IMSystem
 

@@ -1,6 +1,6 @@
 import Glibc
 import IMCommandLine
-import IMPipeline
+import IMDelivery
 import IMSystem
 
 /// The command: the other end of the wire.

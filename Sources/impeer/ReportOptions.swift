@@ -1,5 +1,5 @@
 import IMCommandLine
-import IMPipeline
+import IMDelivery
 
 /// What an end tells of itself beside its summary: documents, and alerts by rules.
 struct ReportOptions: OptionGroup {

@@ -1,9 +1,9 @@
 import Glibc
 import IMAlerts
+import IMDelivery
 import IMDocuments
 import IMEndpoint
 import IMOutput
-import IMPipeline
 import IMSystem
 import IMWire
 

@@ -3,7 +3,6 @@ import IMCommandLine
 import IMDocuments
 import IMEndpoint
 import IMMailbox
-import IMPipeline
 import IMSystem
 import IMWire
 

@@ -2,6 +2,7 @@ import Foundation
 import IMTestSupport
 import Testing
 
+@testable import IMDelivery
 @testable import IMPipeline
 
 /// The folder for what cannot be delivered: against a list in memory, over restarts, and with files that nobody here wrote.

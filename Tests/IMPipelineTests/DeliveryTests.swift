@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import IMDelivery
 @testable import IMPipeline
 
 /// What delivers alerts: programs that misbehave end, and nobody waits for them. Time is an argument; processes are real.

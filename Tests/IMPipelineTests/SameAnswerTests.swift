@@ -7,6 +7,7 @@ import IMOutput
 import IMTestSupport
 import Testing
 
+@testable import IMDelivery
 @testable import IMPipeline
 @testable import IMSystem
 

@@ -1,6 +1,7 @@
 import Glibc
 @testable import IMAlerts
 @testable import IMEngine
+@testable import IMDelivery
 @testable import IMPipeline
 @testable import IMStore
 @testable import IMWire

@@ -1,5 +1,6 @@
 import CSandbox
 import Glibc
+import IMDelivery
 import IMEngine
 import IMOwners
 import IMSystem

@@ -1,5 +1,6 @@
 import IMAlerts
 import IMCapture
+package import IMDelivery
 import IMDocuments
 import IMEngine
 import IMOutput

@@ -1,3 +1,4 @@
+import IMDelivery
 import IMEngine
 import IMOutput
 import IMSystem

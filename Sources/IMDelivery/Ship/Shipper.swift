@@ -20,7 +20,7 @@ package struct ShippingOptions: Equatable, Sendable {
 ///
 /// The process is `imdump ship --follow` over the folder, with the rights of the user that the run becomes: the capture keeps no right to
 /// the network. The files are the queue, so a process that ends early loses nothing: `imdump ship` goes on where it was.
-final class Shipper {
+package final class Shipper {
   /// How this program is called to ship.
   static let word = "--ship-logs"
   /// Seconds that the process has for what is left, once the files are whole, and that the run waits for it.
@@ -30,7 +30,7 @@ final class Shipper {
   private let socket: Int32
 
   /// Starts the process for the files in `folder`, which is there.
-  init(_ options: ShippingOptions, folder: String, isQuiet: Bool, user: Sandbox.User?) throws(UsageError) {
+  package init(_ options: ShippingOptions, folder: String, isQuiet: Bool, user: Sandbox.User?) throws(UsageError) {
     guard Deliverer.find("curl") != nil else {
       throw UsageError(message: "--ship and --otlp need curl (apt-get install curl)")
     }
@@ -61,7 +61,7 @@ final class Shipper {
   }
 
   /// The run's files are whole: has the process send what is left, and waits for it.
-  func end() {
+  package func end() {
     let last = DeliveryMessage(DeliveryMessage.end).bytes
     guard write(socket, last, last.count) == last.count else { return }
     let until = MonotonicClock.seconds() + Self.patience

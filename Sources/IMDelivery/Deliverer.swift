@@ -1,8 +1,8 @@
 import Glibc
-import IMAlerts
+package import IMAlerts
 import IMEngine
 import IMOutput
-import IMSystem
+package import IMSystem
 import IMWire
 
 /// Hands alerts to the process that delivers them, and never waits for it.
@@ -10,7 +10,7 @@ import IMWire
 /// A capture may run no program and open no connection (`Sandbox`), so another process does: this same program again,
 /// started before privileges are dropped, with the rights of the user that the run becomes. Between them is a socket that holds
 /// some hundred alerts; when it is full, or nobody reads it, an alert is dropped and counted.
-final class Deliverer {
+package final class Deliverer {
   /// How this program is called to deliver.
   static let word = "--deliver-alerts"
   /// Seconds that the run waits at its end for what is under way; see `DeliveryRun.closing`.
@@ -27,7 +27,7 @@ final class Deliverer {
   private var isGone = false
 
   /// Starts the process. Throws for what cannot be delivered to: a hook that is no program, an address that is none.
-  init(_ options: AlertOptions, isQuiet: Bool, user: Sandbox.User?, sensor: String?) throws(UsageError) {
+  package init(_ options: AlertOptions, isQuiet: Bool, user: Sandbox.User?, sensor: String?) throws(UsageError) {
     let hook = try Self.resolve(options.hook)
     for address in options.webhooks + options.alertmanagers { try Self.check(address) }
     if !(options.webhooks + options.alertmanagers).isEmpty, Self.find("curl") == nil {
@@ -65,7 +65,7 @@ final class Deliverer {
   deinit { close(socket) }
 
   /// Hands an alert on.
-  func send(_ event: AlertEvent) {
+  package func send(_ event: AlertEvent) {
     json.write(event, to: &lines)
     let text = lines.writer.text
     lines.writer.removeAll()
@@ -77,7 +77,7 @@ final class Deliverer {
   }
 
   /// Sends an alert of an earlier run that still fires to the Alertmanagers again: they forget what is not refreshed.
-  func refresh(_ event: AlertEvent) {
+  package func refresh(_ event: AlertEvent) {
     send(
       DeliveryMessage(
         DeliveryMessage.refresh, event.state.rawValue, event.fingerprint,
@@ -86,7 +86,7 @@ final class Deliverer {
 
   /// Tells that no more alerts come, waits until those on their way are delivered or given up, and says what became of them;
   /// also with `-q`, where some were lost. Whether all were delivered.
-  func end() -> Bool {
+  package func end() -> Bool {
     let begun = MonotonicClock.seconds()
     // Here there is time to wait for room.
     let last = DeliveryMessage(DeliveryMessage.end).bytes
@@ -154,7 +154,7 @@ final class Deliverer {
   }
 
   /// The absolute path of a program, which is looked for in PATH when its name has no slash; nil where there is none.
-  static func find(_ program: String) -> String? {
+  package static func find(_ program: String) -> String? {
     var candidates = [program]
     if !program.contains("/") {
       let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"

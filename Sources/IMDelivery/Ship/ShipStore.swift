@@ -4,7 +4,7 @@ import IMShip
 import IMSystem
 
 /// What `imdump ship` keeps beside the log files: a lock, how far each file was sent, and the documents that were refused.
-final class ShipStore {
+package final class ShipStore {
   /// The file of refused documents, which is never shipped.
   static let refusedName = "refused.ndjson"
 
@@ -78,7 +78,7 @@ final class ShipStore {
   }
 
   /// The bytes of an open file, likewise.
-  static func contents(_ descriptor: Int32, limit: Int) -> [UInt8]? {
+  package static func contents(_ descriptor: Int32, limit: Int) -> [UInt8]? {
     var info = stat()
     guard fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_size <= limit else { return nil }
     var bytes = [UInt8](repeating: 0, count: Int(info.st_size))

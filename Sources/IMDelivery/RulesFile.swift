@@ -1,0 +1,15 @@
+package import IMAlerts
+package import IMSystem
+import IMYAML
+
+/// Reads a file of rules; errors name file, line and column. `examine` looks at filters over messages.
+package func loadRules(
+  _ path: String, profiles: [String], examine: ((String) -> FilterVerdict)? = nil
+) throws(UsageError) -> AlertRules {
+  do throws(SourceError) {
+    return try AlertRules(
+      readSource(path, subject: "rules file"), source: path, profiles: profiles, examine: examine)
+  } catch {
+    throw UsageError(message: error.description)
+  }
+}
