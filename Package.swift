@@ -181,8 +181,8 @@ let package = Package(
       name: "IMTestSupport", dependencies: ["IMWire"], path: "Tests/IMTestSupport",
       swiftSettings: settings + checked + quick),
     .target(
-      name: "IMEngineTestSupport", dependencies: ["IMEngine"], path: "Tests/IMEngineTestSupport",
-      swiftSettings: settings + checked),
+      name: "IMEngineTestSupport", dependencies: ["IMEngine", "IMTestSupport", "IMWire"],
+      path: "Tests/IMEngineTestSupport", swiftSettings: settings + checked),
     tests("IMWireTests", ["IMWire"]),
     tests("IMTLSTests", ["IMTLS", "IMWire", "CSSL"]),
     tests("IMTerminalTests", ["IMTerminal"]),
@@ -198,7 +198,7 @@ let package = Package(
     tests("IMRedactionTests", ["IMRedaction", "IMProfile", "IMEngine", "IMFields", "IMWire"]),
     tests("IMFilterTests", ["IMFilter", "IMWire"]),
     tests("IMOwnersTests", ["IMOwners", "IMWire"]),
-    tests("IMMetricsTests", ["IMMetrics", "IMEngine", "IMWire"]),
+    tests("IMMetricsTests", ["IMMetrics", "IMEngineTestSupport", "IMEngine", "IMWire"]),
     tests("IMAlertsTests", ["IMAlerts", "IMEngineTestSupport", "IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
     tests(
       "IMOutputTests",

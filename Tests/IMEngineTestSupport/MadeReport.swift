@@ -1,0 +1,63 @@
+package import IMEngine
+import IMTestSupport
+package import IMWire
+
+/// Reports of connections as the engine makes them; a test changes what it is about.
+package enum MadeReport {
+  /// The client of every report.
+  package static let client = Endpoint(address: IPAddress(v4: 0x0a00_0007), port: 40_001)
+  /// The server of every report.
+  package static let server = Endpoint(address: IPAddress(v4: 0xc000_0209), port: 8_080)
+
+  /// Keeps the last report.
+  private final class Sink: EngineSink {
+    var report: ConnectionReport?
+    func connection(_ report: ConnectionReport) { self.report = report }
+  }
+
+  /// The last report of a connection with one `tjp` message that was answered, with everything that the engine counted of it set to
+  /// zero: no packets, no segments, no frames, no messages. Both ends closed it.
+  package static func decoded(serial: UInt32 = 1) -> ConnectionReport {
+    var report = made(TJPFrameBuilder(text: "hello", sequence: 1).bytes, TJPFrameBuilder.echoACK(of: 1).bytes)
+    report.info.serial = serial
+    clear(&report)
+    if var figures = report.figures {
+      (figures.frames, figures.frameBytes) = ([0, 0], [0, 0])
+      (figures.checksums, figures.lastFrameAt) = ([0, 0, 0, 0, 0], .distantPast)
+      report.figures = figures
+    }
+    return report
+  }
+
+  /// The same of a connection with bytes that no profile decodes.
+  package static func undecoded(serial: UInt32 = 1) -> ConnectionReport {
+    var report = made(Array("GET / HTTP/1.0\r\n\r\n".utf8), Array("HTTP/1.0 200 OK\r\n\r\n".utf8))
+    report.info.serial = serial
+    clear(&report)
+    return report
+  }
+
+  private static func clear(_ report: inout ConnectionReport) {
+    (report.packets, report.wireBytes, report.streamBytes) = ([0, 0], [0, 0], [0, 0])
+    report.segments = [SegmentMetrics(), SegmentMetrics()]
+    report.rare = RareMetrics()
+    (report.serverHandshake, report.clientHandshake) = (nil, nil)
+  }
+
+  private static func made(_ request: [UInt8], _ answer: [UInt8]) -> ConnectionReport {
+    var talk = ConversationBuilder(client: client, server: server)
+    talk.open(at: Timestamp(milliseconds: 1_000))
+    talk.send(request, .clientToServer, at: Timestamp(milliseconds: 1_010))
+    talk.send(answer, .serverToClient, at: Timestamp(milliseconds: 1_020))
+    talk.close(.fin(by: .clientToServer), at: Timestamp(milliseconds: 1_030))
+    var options = EngineOptions(plans: [MadePlan.tjp()])
+    options.needs = [.connections]
+    let sink = Sink()
+    var engine = Engine(options: options, sink: sink)
+    let batch = CaptureBuilder(talk).batch()
+    engine.process(batch.bytes.span.bytes, batch.records.span)
+    engine.finish()
+    guard let report = sink.report else { preconditionFailure("the engine reports on every connection") }
+    return report
+  }
+}
