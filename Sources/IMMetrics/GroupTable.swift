@@ -72,12 +72,15 @@ package struct GroupTable: Sendable {
     if groups[place].name == nil { groups[place].name = name() }
     let serial = exchange.connection
     guard newest[place] != serial else { return }
-    // Without room for more pairs a connection counts when it is newer than those before.
+    let pair = UInt64(place) << 32 | UInt64(serial)
+    let hasRoom = pairs.count < maximumPairs
+    // Without room for more pairs a connection counts when it is the group's first, or newer than those before.
     let isNew =
-      pairs.count < maximumPairs
-      ? pairs.insert(UInt64(place) << 32 | UInt64(serial)).inserted : serial > newest[place]
+      hasRoom
+      ? pairs.insert(pair).inserted
+      : !pairs.contains(pair) && (newest[place] == .max || serial > newest[place])
     if isNew { groups[place].connections += 1 }
-    if isNew || pairs.count < maximumPairs { newest[place] = serial }
+    if isNew || hasRoom { newest[place] = serial }
   }
 
   private mutating func place(
