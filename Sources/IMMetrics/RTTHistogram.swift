@@ -185,6 +185,8 @@ package struct RTTHistogram: Equatable, Sendable {
 
   private mutating func addBuckets(of other: RTTHistogram) {
     var other = other
+    // A list has all samples, so that the order of additions decides nothing.
+    if other.isList { other.isCompact = false }
     fold()
     other.fold()
     // Without the fine buckets of one of them there are none.
