@@ -16,6 +16,8 @@ package struct RTTHistogram: Equatable, Sendable {
 
   /// The most samples that are a list.
   private static var mostLoose: Int { 96 }
+  /// Counts stop here: those of an earlier process come from a file, so their sum may be any.
+  private static var mostSamples: UInt64 { 1 << 62 }
 
   private var settled: [Bucket] = []
   /// The buckets of `RTTRecorder` that are not empty, in order: the index in the upper 16 bits, the samples in the lower 48. Empty while
@@ -46,7 +48,8 @@ package struct RTTHistogram: Equatable, Sendable {
     for (index, bucket) in buckets.enumerated() {
       let isAscending = index == 0 || buckets[index - 1].index < bucket.index
       let (total, overflow) = count.addingReportingOverflow(bucket.count)
-      guard isAscending, bucket.index < RTTBuckets.count, bucket.count > 0, !overflow, total < 1 << 62 else {
+      guard isAscending, bucket.index < RTTBuckets.count, bucket.count > 0, !overflow, total < Self.mostSamples
+      else {
         return nil
       }
       count = total
@@ -177,11 +180,13 @@ package struct RTTHistogram: Equatable, Sendable {
     } else {
       addBuckets(of: other)
     }
-    count += other.count
+    count = Self.sum(count, other.count)
     sum &+= other.sum
     least = min(least, other.least)
     greatest = max(greatest, other.greatest)
   }
+
+  private static func sum(_ a: UInt64, _ b: UInt64) -> UInt64 { min(a &+ b, mostSamples) }
 
   private mutating func addBuckets(of other: RTTHistogram) {
     var other = other
@@ -200,7 +205,7 @@ package struct RTTHistogram: Equatable, Sendable {
       let a = i < ours.count ? ours[i].index : .max
       let b = j < theirs.count ? theirs[j].index : .max
       if a == b {
-        merged.append(Bucket(index: a, count: ours[i].count + theirs[j].count))
+        merged.append(Bucket(index: a, count: Self.sum(ours[i].count, theirs[j].count)))
       } else {
         merged.append(a < b ? ours[i] : theirs[j])
       }

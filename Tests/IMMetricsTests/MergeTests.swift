@@ -6,7 +6,7 @@ import Testing
 @testable import IMEngine
 @testable import IMMetrics
 
-/// Histograms that are added: the order decides nothing.
+/// Histograms that are added: the order decides nothing, and counts from a file neither trap nor wrap.
 @Suite struct MergeTests {
   private static func samples(_ count: Int, _ seed: UInt64, _ range: ClosedRange<Int64> = 100...5_000_000) -> [Int64] {
     var random = SeededRandom(seed)
@@ -94,6 +94,29 @@ import Testing
       let histogram = RTTHistogram(buckets: test.buckets, sum: 0, minimum: test.least, maximum: test.most)
       #expect(histogram == nil, "\(test.name)")
     }
+  }
+
+  /// The largest histograms that a file may hold, added again and again.
+  @Test func countsFromAFileStop() throws {
+    let largest = try #require(
+      RTTHistogram(
+        buckets: [(3, 1 << 61), (200, 1 << 61 - 1)], sum: .max, minimum: 3, maximum: 60_000_000))
+    var sum = RTTHistogram(isCompact: true)
+    for _ in 0..<40 { sum.add(largest) }
+    sum.record(microseconds: 4)
+    let (low, high) = (try #require(sum.percentile(0.1)), try #require(sum.percentile(100)))
+    #expect(sum.count >= 1 << 62 && sum.minimum == 3 && sum.maximum == 60_000_000)
+    #expect((3...60_000_000).contains(low) && (3...60_000_000).contains(high) && low <= high)
+    var window = SlidingWindow(
+      step: 1_000_000_000, count: 60,
+      entries: (0..<60 as Range<Int64>).map { number in
+        var counts = SlidingWindow.Counts()
+        counts.samples = .max
+        counts.roundTrips = largest
+        return (number, counts)
+      })
+    let counts = window.counts(before: Timestamp(seconds: 60, fraction: 0))
+    #expect(counts.roundTrips.count == 1 << 62 && counts.roundTrips.percentile(50) != nil)
   }
 
   /// Both directions, and each by itself.
