@@ -27,7 +27,7 @@ package struct HeartbeatCounts: Sendable {
   package init() {}
 
   /// Whether nothing was counted.
-  package var isEmpty: Bool { sent | answered | missed | unknown | absent | intervals == 0 }
+  package var isEmpty: Bool { sent | answered | missed | unknown | unacknowledged | absent | intervals == 0 }
   /// Those that were answered, and those that were not in time.
   var decided: UInt64 { answered + missed }
   /// The mean interval; `nil` before the first.
