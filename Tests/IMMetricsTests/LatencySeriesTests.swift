@@ -1,0 +1,71 @@
+import Foundation
+import IMTestSupport
+import IMWire
+import Testing
+
+@testable import IMMetrics
+
+/// Times in the classic buckets of Prometheus.
+@Suite struct LatencySeriesTests {
+  /// The boundaries in seconds, by their labels: these are what a monitoring system sees.
+  private static func labels() throws -> [Double] {
+    try LatencySeries.bounds.map { bound in
+      let text = "\(bound.text)"
+      try #require(text.hasPrefix("le=\"") && text.hasSuffix("\""))
+      return try #require(Double(text.dropFirst(4).dropLast()))
+    }
+  }
+
+  private static func cumulative(_ series: LatencySeries) -> [UInt64] {
+    var counts: [UInt64] = []
+    series.forEachBound { counts.append($1) }
+    return counts
+  }
+
+  @Test func labelsAreTheBoundaries() throws {
+    let labels = try Self.labels()
+    #expect(labels.count == 24 && labels == labels.sorted() && Set(labels).count == 24)
+    for (label, bound) in zip(labels, LatencySeries.bounds) { #expect(label * 1e6 == Double(bound.microseconds)) }
+    // From 10 ms to 2 s about half as much again.
+    let middle = labels.filter { $0 >= 0.01 && $0 <= 2 }
+    for (one, next) in zip(middle, middle.dropFirst()) { #expect((1.25...1.75).contains(next / one), "\(one)") }
+  }
+
+  /// Every boundary, and a microsecond on either side.
+  @Test func aSampleAtItsBoundaryIsNotAboveIt() {
+    for (place, bound) in LatencySeries.bounds.enumerated() {
+      for difference: Int64 in [-1, 0, 1] {
+        let (time, first) = (bound.microseconds + difference, difference > 0 ? place + 1 : place)
+        var series = LatencySeries()
+        series.record(.microseconds(time))
+        #expect(Self.cumulative(series) == (0..<24).map { $0 >= first ? 1 : 0 }, "\(time) us")
+        #expect(series.count == 1 && series.sum == time)
+      }
+    }
+  }
+
+  /// Drawn samples of many sizes against a count of those that are not above each boundary.
+  @Test func drawnSamples() {
+    var random = SeededRandom(31)
+    for count in [0, 1, 7, 500] {
+      let samples = (0..<count).map { _ in Int64(random.next() >> (random.next() % 40 + 24)) }
+      var series = LatencySeries()
+      for sample in samples { series.record(.microseconds(sample)) }
+      #expect(
+        Self.cumulative(series)
+          == LatencySeries.bounds.map { bound in UInt64(samples.count { $0 <= bound.microseconds }) })
+      #expect(series.count == UInt64(count) && series.sum == samples.reduce(0, +))
+    }
+  }
+
+  @Test func theEnds() {
+    var series = LatencySeries()
+    // A clock that went back, and the longest time there is.
+    series.record(.seconds(-5))
+    series.record(Nanoseconds(.min))
+    series.record(Nanoseconds(.max))
+    series.record(.seconds(61))
+    #expect(Self.cumulative(series) == [UInt64](repeating: 2, count: 24) && series.count == 4)
+    #expect(series.sum == Int64.max / 1_000 + 61_000_000)
+  }
+}
