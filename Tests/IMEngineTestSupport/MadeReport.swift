@@ -38,6 +38,7 @@ package enum MadeReport {
   }
 
   private static func clear(_ report: inout ConnectionReport) {
+    (report.reason, report.isFinal) = (.fin, true)
     (report.packets, report.wireBytes, report.streamBytes) = ([0, 0], [0, 0], [0, 0])
     report.segments = [SegmentMetrics(), SegmentMetrics()]
     report.rare = RareMetrics()
