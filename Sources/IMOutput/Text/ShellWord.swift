@@ -7,5 +7,6 @@ package func shellWord(_ word: String) -> String {
         || "-_./:=,+@%".utf8.contains(byte)
     }
   if isPlain { return word }
-  return "'" + word.reduce(into: "") { $0 += $1 == "'" ? "'\\''" : String($1) } + "'"
+  // By scalars: a quote with a combining mark behind it ends the shell's word all the same.
+  return "'" + word.unicodeScalars.reduce(into: "") { $0 += $1 == "'" ? "'\\''" : String($1) } + "'"
 }
