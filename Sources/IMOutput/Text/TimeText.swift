@@ -69,10 +69,14 @@ package struct TimeText {
 extension ByteWriter {
   /// Appends seconds since 1970 with six digits behind the point.
   mutating func epoch(_ at: Timestamp) {
-    number(at.seconds)
+    let micros = at.microseconds
+    if micros < 0 { literal("-") }
+    number(micros.magnitude / 1_000_000)
     literal(".")
-    let micros = at.microseconds - at.seconds * 1_000_000
-    for divisor in [100_000, 10_000, 1_000, 100, 10, 1] { byte(48 + UInt8(micros / Int64(divisor) % 10)) }
+    let part = micros.magnitude % 1_000_000
+    for divisor: UInt64 in [100_000, 10_000, 1_000, 100, 10, 1] {
+      byte(48 + UInt8(truncatingIfNeeded: part / divisor % 10))
+    }
   }
 
   /// Appends ` #7`: the connection's number in the run.
