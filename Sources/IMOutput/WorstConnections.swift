@@ -24,10 +24,9 @@ package struct WorstConnections {
   package mutating func add(_ report: ConnectionReport) {
     let score = report.problemScore
     guard score > 0 else { return }
-    if entries.count == Self.maximumCount, let last = entries.last, last.score >= score { return }
-    let place =
-      entries.firstIndex { ($0.score, report.info.serial) < (score, $0.report.info.serial) } ?? entries.count
-    entries.insert(Entry(report: report, score: score), at: place)
+    let place = entries.firstIndex { ($0.score, report.info.serial) < (score, $0.report.info.serial) }
+    if place == nil, entries.count == Self.maximumCount { return }
+    entries.insert(Entry(report: report, score: score), at: place ?? entries.count)
     if entries.count > Self.maximumCount { entries.removeLast() }
   }
 }
