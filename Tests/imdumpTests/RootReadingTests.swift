@@ -227,7 +227,7 @@ struct RootReadingTests {
     var system = statvfs()
     try #require(statvfs(folder.url.path, &system) == 0 && chmod(folder.url.path, 0o755) == 0)
     // Where the bit has no effect, there is nothing to refuse.
-    guard system.f_flag & UInt(ST_NOSUID.rawValue) == 0, try Self.facts(getpid())["NoNewPrivs"] == "0" else { return }
+    guard system.f_flag & UInt(ST_NOSUID) == 0, try Self.facts(getpid())["NoNewPrivs"] == "0" else { return }
     let program = folder.path("imdump")
     try FileManager.default.copyItem(atPath: Command.program.path, toPath: program)
     try #require(chmod(program, mode_t(mode)) == 0)
