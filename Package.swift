@@ -53,7 +53,7 @@ let offered: [Product] =
         "IMRedaction",
         "IMFilter",
         "IMOwners", "IMTerminal", "IMBrowser", "IMStore",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMSystem", "IMDelivery", "IMWeb", "IMPipeline",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMSystem", "IMRun", "IMDelivery", "IMWeb", "IMPipeline",
         "IMCommandLine",
         "IMEndpointCore",
         "IMEndpoint",
@@ -133,6 +133,12 @@ let package = Package(
       "IMBrowser", ["IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMFilter", "IMWire"], isCold: true),
     room("IMSystem", ["IMOutput", "IMTerminal", "IMCapture", "IMYAML", "IMWire", "CSandbox"], isCold: true),
     room(
+      "IMRun",
+      [
+        "IMSystem", "IMReport", "IMStore", "IMOutput", "IMMetrics", "IMFilter", "IMOwners", "IMProfile", "IMEngine",
+        "IMTLS", "IMFields", "IMCapture", "IMTerminal", "IMYAML", "IMWire", "CSandbox",
+      ], isCold: true),
+    room(
       "IMDelivery",
       [
         "IMSystem", "IMShip", "IMDocuments", "IMOTLP", "IMOutput", "IMAlerts", "IMEngine", "IMProfile", "IMCapture",
@@ -142,7 +148,8 @@ let package = Package(
     room(
       "IMPipeline",
       [
-        "IMSystem", "IMDelivery", "IMWeb", "IMCapture", "IMEngine", "IMTLS", "IMFields", "IMProfile", "IMInference",
+        "IMRun", "IMSystem", "IMDelivery", "IMWeb", "IMCapture", "IMEngine", "IMTLS", "IMFields", "IMProfile",
+        "IMInference",
         "IMRedaction",
         "IMMetrics",
         "IMFilter",
@@ -158,7 +165,8 @@ let package = Package(
     .executableTarget(
       name: "imdump",
       dependencies: [
-        "IMPipeline", "IMDelivery", "IMSystem", "IMShip", "IMBrowser", "IMReport", "IMOTLP", "IMDocuments", "IMOutput",
+        "IMPipeline", "IMRun", "IMDelivery", "IMSystem", "IMShip", "IMBrowser", "IMReport", "IMOTLP", "IMDocuments",
+        "IMOutput",
         "IMMetrics",
         "IMEngine",
         "IMWire",
@@ -209,7 +217,7 @@ let package = Package(
     tests(
       "IMPipelineTests",
       [
-        "IMPipeline", "IMSystem", "IMDelivery", "IMWeb", "IMBrowser", "IMCapture", "IMEngine", "IMMetrics",
+        "IMPipeline", "IMRun", "IMSystem", "IMDelivery", "IMWeb", "IMBrowser", "IMCapture", "IMEngine", "IMMetrics",
         "IMDocuments", "IMOutput",
         "IMProfile",
         "IMReport", "IMStore", "IMTerminal", "IMWire",

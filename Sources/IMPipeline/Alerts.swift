@@ -6,12 +6,13 @@ import IMEngine
 import IMOutput
 import IMOwners
 import IMProfile
+import IMRun
 package import IMSystem
 import IMWire
 import IMYAML
 
 /// The alerts of a run: the rules at work, and everything that hears of an alert.
-final class Alerts: RunFeature {
+final class Alerts: ChosenFeature {
   /// Holds the rules against what the engine tells.
   let monitor: AlertMonitor
   private let run: Run

@@ -3,6 +3,7 @@ import Glibc
 import IMCapture
 import IMMetrics
 import IMOutput
+import IMRun
 import IMSystem
 import IMWire
 

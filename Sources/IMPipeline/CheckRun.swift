@@ -3,6 +3,7 @@ package import IMDelivery
 import IMDocuments
 import IMEngine
 package import IMOutput
+package import IMRun
 package import IMSystem
 
 /// Holds rules against a capture: `imdump check`. The status is 2 when an alert fired; without one, a capture that is damaged

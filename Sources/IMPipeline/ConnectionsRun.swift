@@ -2,6 +2,7 @@ import IMEngine
 import IMFilter
 import IMMetrics
 package import IMOutput
+package import IMRun
 package import IMSystem
 import IMWire
 

@@ -4,6 +4,7 @@ import IMDocuments
 import IMEngine
 package import IMMetrics
 import IMOutput
+package import IMRun
 package import IMSystem
 import IMWire
 

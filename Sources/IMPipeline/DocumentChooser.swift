@@ -1,6 +1,7 @@
 import IMEngine
 import IMFilter
 import IMOutput
+import IMRun
 import IMSystem
 
 /// Says which messages a filter takes, for their documents: `--format ecs -Y`.

@@ -6,6 +6,7 @@ import IMEngine
 import IMMetrics
 package import IMOTLP
 import IMOutput
+package import IMRun
 package import IMSystem
 import IMWire
 import IMYAML
@@ -47,7 +48,7 @@ package struct DocumentOptions: Sendable {
 }
 
 /// The documents of a run, on their way to standard output or to the files of a folder.
-final class Documents: RunFeature {
+final class Documents: ChosenFeature {
   /// Makes them.
   private let sink: ECSSink
   /// Where they have files of their own.

@@ -4,6 +4,7 @@ import IMAlerts
 import IMCapture
 import IMEngine
 import IMOutput
+import IMRun
 import IMSystem
 import IMWire
 

@@ -1,6 +1,7 @@
 import IMEngine
 import IMFields
 import IMProfile
+import IMRun
 package import IMSystem
 import IMYAML
 

@@ -1,4 +1,5 @@
 import CSandbox
+import IMRun
 
 /// The names of the files that follow one another under `-w`, as tcpdump makes them.
 ///

@@ -1,5 +1,6 @@
 import IMFilter
 import IMOutput
+import IMRun
 
 /// The fields that a filter over messages may name.
 package var messageFieldNames: [String] { FilterSchema.messages.fields.map(\.name) }

@@ -2,6 +2,7 @@ import IMEngine
 import IMFields
 import IMMetrics
 package import IMOutput
+package import IMRun
 package import IMSystem
 import IMWire
 

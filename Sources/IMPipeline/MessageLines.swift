@@ -1,4 +1,5 @@
 import IMOutput
+import IMRun
 import IMSystem
 import IMWire
 

@@ -1,5 +1,6 @@
 import IMEngine
 import IMOwners
+import IMRun
 import IMWire
 
 /// Comments for the packets of a capture file: whose each connection is, once it is known.

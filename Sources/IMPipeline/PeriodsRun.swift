@@ -2,6 +2,7 @@ import IMCapture
 import IMEngine
 import IMMetrics
 import IMOutput
+import IMRun
 import IMSystem
 import IMWire
 

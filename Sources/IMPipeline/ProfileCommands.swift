@@ -3,6 +3,7 @@ import IMCapture
 import IMEngine
 import IMOutput
 import IMProfile
+import IMRun
 package import IMSystem
 import IMYAML
 

@@ -3,6 +3,7 @@ import IMEngine
 import IMInference
 import IMOutput
 import IMProfile
+package import IMRun
 package import IMSystem
 import IMWire
 import IMYAML

@@ -1,11 +1,12 @@
 import IMCapture
 import IMEngine
 import IMProfile
+import IMRun
 import IMSystem
 import IMYAML
 
 /// The profiles of a live run that stand in files, to be read again when SIGHUP says so: see `ReloadableFile`.
-final class ProfileReload: RunFeature {
+final class ProfileReload: ChosenFeature {
   private struct File {
     var file: ReloadableFile
     var plan: Int

@@ -1,5 +1,6 @@
 import IMEngine
 import IMOutput
+package import IMRun
 package import IMSystem
 import IMWire
 

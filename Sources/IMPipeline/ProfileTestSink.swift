@@ -1,6 +1,7 @@
 import IMCapture
 import IMEngine
 import IMOutput
+import IMRun
 import IMSystem
 import IMWire
 

@@ -4,6 +4,7 @@ import IMFields
 import IMFilter
 import IMOutput
 import IMOwners
+import IMRun
 import IMSystem
 import IMWire
 

@@ -6,6 +6,7 @@ import IMEngine
 import IMFields
 import IMOutput
 import IMProfile
+import IMRun
 package import IMSystem
 import IMYAML
 

@@ -3,6 +3,7 @@ import Glibc
 import IMCapture
 import IMEngine
 import IMOutput
+package import IMRun
 package import IMSystem
 import IMWire
 
@@ -124,9 +125,4 @@ func readStreams(
   }
   if says { for note in source.notes { logError(note) } }
   return status
-}
-
-extension ExitStatus: Comparable {
-  /// The graver status is the greater.
-  package static func < (a: ExitStatus, b: ExitStatus) -> Bool { a.rawValue < b.rawValue }
 }

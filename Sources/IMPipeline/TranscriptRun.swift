@@ -1,5 +1,6 @@
 import IMEngine
 package import IMOutput
+package import IMRun
 package import IMSystem
 import IMWire
 

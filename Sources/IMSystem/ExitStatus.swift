@@ -16,3 +16,8 @@ package enum ExitStatus: Int32, Sendable {
   /// SIGINT or SIGTERM came before the end of a file; what was read until then was processed.
   case interrupted = 130
 }
+
+extension ExitStatus: Comparable {
+  /// The graver status is the greater.
+  package static func < (a: ExitStatus, b: ExitStatus) -> Bool { a.rawValue < b.rawValue }
+}

@@ -2,6 +2,7 @@ package import IMCommandLine
 package import IMDelivery
 import IMOutput
 import IMPipeline
+import IMRun
 import IMSystem
 
 /// `imdump check`: alerts over a capture, for scripts.

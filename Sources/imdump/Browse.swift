@@ -1,6 +1,7 @@
 import IMBrowser
 import IMCommandLine
 import IMPipeline
+import IMRun
 import IMSystem
 
 /// `imdump browse`: sessions and messages on the terminal.

@@ -3,6 +3,7 @@ import IMCommandLine
 import IMDelivery
 import IMOutput
 import IMPipeline
+import IMRun
 import IMSystem
 
 /// `imdump -i` and `imdump -r`: every frame, as it is decoded.

@@ -1,6 +1,7 @@
 import IMCommandLine
 import IMMetrics
 import IMPipeline
+import IMRun
 import IMSystem
 
 /// `imdump diff`: two captures side by side.

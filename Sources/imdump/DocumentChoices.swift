@@ -4,6 +4,7 @@ import IMDocuments
 import IMOTLP
 import IMOutput
 import IMPipeline
+import IMRun
 import IMSystem
 
 /// What documents hold, and the files that they stand in.

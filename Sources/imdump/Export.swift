@@ -1,5 +1,6 @@
 import IMCommandLine
 import IMPipeline
+import IMRun
 import IMSystem
 
 /// `imdump export`: the packets behind messages, as a capture of their own.

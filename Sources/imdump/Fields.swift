@@ -1,5 +1,6 @@
 import IMCommandLine
 import IMPipeline
+import IMRun
 import IMSystem
 
 /// `imdump fields`: the named fields of protocols.

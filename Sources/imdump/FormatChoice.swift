@@ -1,5 +1,6 @@
 import IMCommandLine
 import IMPipeline
+import IMRun
 
 /// Text, JSON or documents: what commands print about messages, connections and figures.
 struct FormatChoice: OptionGroup {

@@ -1,5 +1,6 @@
 import IMCommandLine
 import IMPipeline
+import IMRun
 import IMSystem
 
 /// `imdump index`: the messages of captures as a SQLite database.

@@ -1,5 +1,6 @@
 import IMCommandLine
 import IMPipeline
+import IMRun
 import IMSystem
 
 /// Where packets come from: files, or an interface.

@@ -2,7 +2,8 @@ import Glibc
 package import IMCommandLine
 package import IMEngine
 package import IMOutput
-package import IMPipeline
+import IMPipeline
+package import IMRun
 import IMSystem
 import IMWire
 

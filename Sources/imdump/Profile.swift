@@ -1,5 +1,6 @@
 import IMCommandLine
 import IMPipeline
+import IMRun
 import IMSystem
 
 /// `imdump profile`: the protocols that are known, as data.

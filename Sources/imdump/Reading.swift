@@ -2,6 +2,7 @@ package import IMCommandLine
 import IMDocuments
 import IMOutput
 package import IMPipeline
+package import IMRun
 import IMSystem
 
 /// `imdump stats`: counts, ratios and times of a whole capture.

@@ -2,6 +2,7 @@ package import IMCommandLine
 import IMMetrics
 package import IMPipeline
 package import IMReport
+import IMRun
 import IMSystem
 
 /// `imdump report`: a capture as a page.

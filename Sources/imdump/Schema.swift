@@ -1,6 +1,7 @@
 import IMCommandLine
 import IMDelivery
 import IMPipeline
+import IMRun
 import IMSystem
 
 /// `imdump schema`: the fields of ECS documents.

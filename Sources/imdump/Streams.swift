@@ -2,6 +2,7 @@ import IMCommandLine
 import IMDocuments
 import IMOutput
 import IMPipeline
+import IMRun
 import IMSystem
 
 /// `imdump streams`: the TCP connections of a capture, or their bytes and their gaps.

@@ -1,6 +1,7 @@
 import IMCommandLine
 import IMOutput
 import IMPipeline
+import IMRun
 import IMSystem
 
 /// `imdump transcript`: what was said.

@@ -2,6 +2,7 @@ import IMCommandLine
 import IMMetrics
 import IMPipeline
 package import IMReport
+import IMRun
 import IMSystem
 
 /// `imdump why`: the verdict on a capture.

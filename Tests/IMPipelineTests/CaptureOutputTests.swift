@@ -5,6 +5,7 @@ import IMWire
 import Testing
 
 @testable import IMPipeline
+@testable import IMRun
 
 /// Files that follow one another: which packets stand in which. `Scripts/check-live` holds them against tcpdump's.
 @Suite struct CaptureOutputTests {

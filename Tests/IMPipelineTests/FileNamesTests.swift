@@ -2,6 +2,7 @@ import Glibc
 import Testing
 
 @testable import IMPipeline
+@testable import IMRun
 
 /// Names and times of the files of `-C`, `-G` and `-W`. Names by number are those that tcpdump 4.99.3 makes.
 @Suite(.serialized) struct FileNamesTests {

@@ -10,6 +10,7 @@ import IMSystem
 import IMTestSupport
 import IMWire
 import Testing
+@testable import IMRun
 
 /// Messages are found in their captures by the offsets that a store has.
 @Suite struct FrameSearchTests {

@@ -5,6 +5,7 @@ import IMTestSupport
 import Testing
 
 @testable import IMPipeline
+@testable import IMRun
 
 /// The head of `imdump stats -i`, against the truth of a capture.
 @Suite struct LiveMetricsTests {

@@ -9,6 +9,7 @@ import IMWire
 import Testing
 
 @testable import IMPipeline
+@testable import IMRun
 @testable import IMSystem
 
 /// The page of a capture that goes on, beside what `imdump stats` counts of the same packets.

@@ -9,6 +9,7 @@ import Testing
 
 @testable import IMDelivery
 @testable import IMPipeline
+@testable import IMRun
 @testable import IMSystem
 
 /// However the packets of a capture come, in batches of whatever size and by reads of whatever size, each command writes the

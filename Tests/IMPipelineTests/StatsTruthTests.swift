@@ -5,6 +5,7 @@ import IMTestSupport
 import Testing
 
 @testable import IMPipeline
+@testable import IMRun
 
 @Suite("What stats counts is what a capture's truth says")
 struct StatsTruthTests {

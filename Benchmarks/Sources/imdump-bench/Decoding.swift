@@ -3,6 +3,7 @@ import Glibc
 @testable import IMEngine
 @testable import IMOutput
 @testable import IMPipeline
+@testable import IMRun
 @testable import IMProfile
 @testable import IMStore
 import IMWire

@@ -2,6 +2,7 @@ import Glibc
 @testable import IMBrowser
 @testable import IMCapture
 @testable import IMPipeline
+@testable import IMRun
 @testable import IMStore
 @testable import IMSystem
 @testable import IMTerminal

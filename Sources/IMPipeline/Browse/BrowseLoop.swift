@@ -1,6 +1,7 @@
 import Glibc
 import IMBrowser
 import IMCapture
+import IMRun
 import IMSystem
 import IMTerminal
 import IMWire

@@ -1,6 +1,7 @@
 import IMBrowser
 import IMCapture
 import IMEngine
+import IMRun
 import IMSystem
 import IMWire
 

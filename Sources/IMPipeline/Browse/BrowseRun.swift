@@ -5,6 +5,7 @@ import IMCapture
 import IMEngine
 import IMOutput
 import IMProfile
+package import IMRun
 import IMStore
 package import IMSystem
 import IMTerminal

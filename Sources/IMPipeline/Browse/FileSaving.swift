@@ -3,6 +3,7 @@ import IMBrowser
 import IMCapture
 import IMEngine
 import IMOutput
+import IMRun
 import IMStore
 import IMSystem
 import IMWire

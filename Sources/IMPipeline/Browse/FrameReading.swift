@@ -2,6 +2,7 @@ import IMBrowser
 import IMCapture
 import IMEngine
 import IMProfile
+import IMRun
 import IMStore
 import IMSystem
 

@@ -4,6 +4,7 @@ import IMEngine
 import IMFields
 import IMOutput
 import IMProfile
+import IMRun
 import IMStore
 import IMWire
 

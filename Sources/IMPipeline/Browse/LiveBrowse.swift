@@ -4,6 +4,7 @@ import IMCapture
 import IMEngine
 import IMOutput
 import IMProfile
+import IMRun
 import IMSystem
 import IMTerminal
 import IMWire

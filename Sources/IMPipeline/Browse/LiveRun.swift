@@ -3,6 +3,7 @@ import IMBrowser
 import IMCapture
 import IMEngine
 import IMOutput
+import IMRun
 import IMSystem
 
 /// The capture behind a screen: opened by the thread with the terminal, before it drops privileges, and led by a thread of its own.
@@ -92,7 +93,6 @@ final class LiveRun {
 private final class ScreenPrivileges: RunFeature {
   private let written: String?
 
-  init?(_ place: RunContext) throws(UsageError) { return nil }
   init(_ written: String?) { self.written = written }
 
   func confine(_ privileges: inout Privileges) {

@@ -1,6 +1,7 @@
 import IMEngine
 import IMFields
 import IMOutput
+import IMRun
 import IMStore
 import IMWire
 

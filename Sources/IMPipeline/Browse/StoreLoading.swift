@@ -4,6 +4,7 @@ import IMCapture
 import IMEngine
 import IMOutput
 import IMReport
+import IMRun
 import IMStore
 import IMSystem
 import Synchronization

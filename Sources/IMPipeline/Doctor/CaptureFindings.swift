@@ -1,6 +1,7 @@
 import Glibc
 import IMCapture
 import IMOutput
+import IMRun
 import IMSystem
 
 /// `libpcap 1.10.3`.

@@ -1,5 +1,6 @@
 import Glibc
 import IMOutput
+package import IMRun
 import IMStore
 package import IMSystem
 

@@ -1,3 +1,4 @@
+package import IMRun
 import IMWire
 
 /// Which packets `imdump export` copies, and where to.

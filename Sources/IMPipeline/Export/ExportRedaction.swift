@@ -2,6 +2,7 @@ import IMCapture
 import IMEngine
 import IMOutput
 import IMRedaction
+import IMRun
 import IMSystem
 import IMWire
 

@@ -3,6 +3,7 @@ import IMEngine
 import IMFilter
 import IMOutput
 import IMRedaction
+package import IMRun
 package import IMSystem
 import IMWire
 

@@ -1,4 +1,5 @@
 import IMEngine
+import IMRun
 import IMWire
 
 /// Says of a packet whether it is exported: by the connection that it belongs to, and by its time.

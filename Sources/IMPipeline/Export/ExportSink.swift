@@ -1,5 +1,6 @@
 import IMEngine
 import IMOutput
+import IMRun
 import IMWire
 
 /// Learns which connections hold what is to be exported: those of the chosen messages and of their sessions, which may go on

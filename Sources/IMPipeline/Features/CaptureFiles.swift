@@ -1,11 +1,12 @@
 import IMCapture
 import IMEngine
 import IMOutput
+import IMRun
 import IMSystem
 import IMWire
 
 /// The packets of a run in capture files: `-w`. They are written before the engine has them.
-final class CaptureFiles: RunFeature {
+final class CaptureFiles: ChosenFeature {
   private let input: InputOptions
   private let path: String
   /// Told where packets stand in the files.

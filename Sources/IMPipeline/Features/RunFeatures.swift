@@ -1,6 +1,7 @@
 import IMDelivery
 import IMEngine
 import IMOutput
+import IMRun
 import IMSystem
 import IMWeb
 
@@ -11,7 +12,7 @@ enum RunFeatures {
   /// A capture file comes first, because it may end the run; alerts before documents, which hold them, also those of the
   /// end; profiles before alerts, whose filters name their types when both are read again, and before metrics and the page, which name them,
   /// too; the server before these, which it ends first.
-  static var kinds: [any RunFeature.Type] {
+  static var kinds: [any ChosenFeature.Type] {
     [
       CaptureFiles.self, ProfileReload.self, Alerts.self, Documents.self, WebListener.self, Metrics.self, LivePage.self,
       StoreKeeper.self, VerdictAtEnd.self,

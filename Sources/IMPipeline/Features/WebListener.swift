@@ -1,9 +1,10 @@
 import IMCapture
+import IMRun
 import IMSystem
 import IMWeb
 
 /// The server of a run as what accompanies it: first of all, so that those who have texts for it find it there.
-final class WebListener: RunFeature {
+final class WebListener: ChosenFeature {
   private let server: WebServer
   private let isQuiet: Bool
 

@@ -3,12 +3,13 @@ import IMCapture
 import IMEngine
 import IMMetrics
 import IMOutput
+import IMRun
 import IMSystem
 import IMWeb
 import IMWire
 
 /// The metrics of a run: what counts them, and where they go.
-final class Metrics: RunFeature {
+final class Metrics: ChosenFeature {
   /// Counts by server.
   private let sink: MetricsSink
   /// The file, where one is wanted.

@@ -1,6 +1,7 @@
 import IMEngine
 import IMOutput
 import IMReport
+import IMRun
 import IMWire
 
 /// Which frames of a connection a ladder has.

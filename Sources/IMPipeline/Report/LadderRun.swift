@@ -3,6 +3,7 @@ import IMCapture
 import IMEngine
 import IMOutput
 import IMReport
+package import IMRun
 package import IMSystem
 import IMWire
 

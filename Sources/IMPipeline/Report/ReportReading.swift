@@ -3,6 +3,7 @@ import IMEngine
 import IMMetrics
 import IMOutput
 import IMReport
+import IMRun
 import IMSystem
 import IMWire
 

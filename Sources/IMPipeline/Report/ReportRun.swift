@@ -5,6 +5,7 @@ package import IMMetrics
 import IMOutput
 import IMProfile
 import IMReport
+package import IMRun
 package import IMSystem
 import IMWire
 

@@ -2,6 +2,7 @@ import IMEngine
 import IMMetrics
 import IMOutput
 import IMReport
+import IMRun
 import IMWire
 
 /// Gathers what a report shows beside the figures of `imdump stats`, in one reading of the capture.

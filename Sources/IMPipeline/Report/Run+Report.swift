@@ -3,6 +3,7 @@ import IMMetrics
 import IMOutput
 import IMProfile
 import IMReport
+import IMRun
 import IMSystem
 import IMWire
 

@@ -1,5 +1,6 @@
 import Glibc
 import IMEngine
+package import IMRun
 import IMStore
 package import IMSystem
 

@@ -2,6 +2,7 @@ import Glibc
 import IMCapture
 import IMEngine
 import IMOutput
+import IMRun
 import IMStore
 import IMSystem
 import IMWire
@@ -33,7 +34,7 @@ package struct StoreChoices: Sendable {
 ///
 /// Files wait for the disk. A live capture does not: rows that the writer has not taken wait in a batch, and behind a limit they
 /// are dropped and counted.
-final class StoreKeeper: RunFeature {
+final class StoreKeeper: ChosenFeature {
   /// Exchanges that the engine of a run that only writes a store has room for at first; more open ones make it grow.
   static let exchangeCapacity = 1 << 16
 

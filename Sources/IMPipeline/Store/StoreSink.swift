@@ -2,6 +2,7 @@ import IMEngine
 import IMFields
 import IMMetrics
 import IMOutput
+import IMRun
 import IMStore
 import IMSystem
 import IMWire

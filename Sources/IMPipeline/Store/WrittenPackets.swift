@@ -1,4 +1,5 @@
 import IMCapture
+import IMRun
 import IMWire
 
 /// Where the packets of a batch stand in the capture files that a run writes with `-w`: so that a store says where the bytes of messages

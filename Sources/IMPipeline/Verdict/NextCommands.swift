@@ -2,6 +2,7 @@ import IMEngine
 import IMMetrics
 import IMOutput
 import IMReport
+import IMRun
 
 /// The commands that go on from a verdict, ready to paste.
 struct NextCommands {

@@ -3,10 +3,11 @@ import IMCapture
 import IMEngine
 import IMOutput
 import IMReport
+import IMRun
 import IMSystem
 
 /// The verdict at the end of a run that prints frames, on standard error: the last lines of `imdump FILE` on a terminal.
-final class VerdictAtEnd: RunFeature {
+final class VerdictAtEnd: ChosenFeature {
   private let run: Run
   private let reading: ReportReading
   private let options: WhyOptions

@@ -4,6 +4,7 @@ import IMEngine
 package import IMMetrics
 package import IMReport
 import IMOutput
+package import IMRun
 package import IMSystem
 import IMWire
 

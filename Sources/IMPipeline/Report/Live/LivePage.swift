@@ -3,12 +3,13 @@ import IMEngine
 import IMMetrics
 import IMOutput
 import IMReport
+import IMRun
 import IMSystem
 import IMWeb
 import IMWire
 
 /// The page of a live run: what gathers it, and who gets it. It is made when somebody asks, at most once a second, between two batches.
-final class LivePage: RunFeature {
+final class LivePage: ChosenFeature {
   private let run: Run
   private let sink: PageSink
   private let server: WebServer?

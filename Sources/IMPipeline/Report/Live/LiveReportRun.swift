@@ -2,6 +2,7 @@ import IMCapture
 import IMEngine
 import IMOutput
 import IMReport
+package import IMRun
 package import IMSystem
 
 /// Captures, serves the page of what the last part of it came to, and writes that page to `path` when the capture ends:

@@ -2,6 +2,7 @@ import IMEngine
 import IMMetrics
 import IMOutput
 import IMReport
+import IMRun
 import IMWire
 
 /// Gathers what the page of a live capture shows, in memory that is bounded however long it runs: everything older than the page's

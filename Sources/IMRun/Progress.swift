@@ -1,16 +1,17 @@
 import Glibc
-import IMCapture
+package import IMCapture
 import IMEngine
 import IMOutput
 import IMSystem
 import IMTerminal
 
 /// How much of files has been read.
-struct FileShare {
+package struct FileShare {
   /// Bytes of those whose size is known: of regular files.
   let total: Int64
 
-  init(_ files: [String]) {
+  /// The share of `files`, whose sizes are asked now.
+  package init(_ files: [String]) {
     var size: Int64 = 0
     for file in files {
       var info = stat()
@@ -23,7 +24,7 @@ struct FileShare {
   static func bytes(_ statistics: CaptureStatistics) -> UInt64 { statistics.deliveredBytes + statistics.delivered * 16 }
 
   /// The share that has been read, at most 1; `nil` where the size is not known.
-  func read(_ statistics: CaptureStatistics) -> Double? {
+  package func read(_ statistics: CaptureStatistics) -> Double? {
     total > 0 ? min(1, Double(Self.bytes(statistics)) / Double(total)) : nil
   }
 }

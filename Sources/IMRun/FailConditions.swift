@@ -1,10 +1,10 @@
-import IMMetrics
+package import IMMetrics
 import IMOutput
-import IMSystem
+package import IMSystem
 
 /// Says which of `conditions` hold of `figures`, and which cannot be judged. The status is `status` where that is no success, that of a
 /// condition which holds, or a failure where `isDecoded` is false: a gate that has nothing to judge does not open.
-func conclude(
+package func conclude(
   _ conditions: [FailCondition], of figures: [ComparedMetric], isDecoded: Bool, _ status: ExitStatus
 ) -> ExitStatus {
   let (failed, unknown) = (

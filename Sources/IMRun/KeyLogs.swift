@@ -1,14 +1,14 @@
 import CSandbox
 import Glibc
 import IMCapture
-import IMSystem
+package import IMSystem
 import IMTLS
 import IMWire
 
 /// The TLS secrets of a run: those of key logs, which may grow meanwhile, and those that capture files bring.
 ///
 /// One thread at a time uses it: that which leads packets through the engine.
-final class KeyLogs: @unchecked Sendable {
+package final class KeyLogs: @unchecked Sendable {
   /// The secrets.
   let table: KeyTable
 
@@ -24,9 +24,9 @@ final class KeyLogs: @unchecked Sendable {
   @exclusivity(unchecked) private var copied: [UInt8]?
   private let isFollowed: Bool
   /// Whether a capture file brought secrets.
-  @exclusivity(unchecked) private(set) var hasBlocks = false
+  @exclusivity(unchecked) package private(set) var hasBlocks = false
   /// Whether there are key logs, or secrets in a capture.
-  var hasKeys: Bool { hasBlocks || !logs.isEmpty }
+  package var hasKeys: Bool { hasBlocks || !logs.isEmpty }
 
   /// Opens the key logs at `paths` and reads them; live and from a pipe (`isFollowed`) they are read on as they grow.
   ///
@@ -57,7 +57,7 @@ final class KeyLogs: @unchecked Sendable {
   /// The secrets for a run over `input`; `nil` where there are none.
   ///
   /// `SSLKEYLOGFILE` of the environment counts as `--keylog` where this process has no more rights than its caller.
-  static func of(_ decode: DecodeOptions, _ input: InputOptions, isQuiet: Bool) throws(UsageError) -> KeyLogs? {
+  package static func of(_ decode: DecodeOptions, _ input: InputOptions, isQuiet: Bool) throws(UsageError) -> KeyLogs? {
     var paths = decode.keyLogs
     if paths.isEmpty, let path = imdump_secure_getenv("SSLKEYLOGFILE").map({ String(cString: $0) }), !path.isEmpty {
       if access(path, R_OK) == 0 {
@@ -144,7 +144,7 @@ final class KeyLogs: @unchecked Sendable {
   }
 
   /// The secrets that were read since the last time, as texts of whole lines for blocks of a capture.
-  func takeCopied() -> [[UInt8]] {
+  package func takeCopied() -> [[UInt8]] {
     guard let text = copied, !text.isEmpty else { return [] }
     copied = []
     var blocks: [[UInt8]] = []

@@ -3,10 +3,10 @@ import IMCapture
 package import IMEngine
 package import IMProfile
 import IMSystem
-import IMYAML
+package import IMYAML
 
 /// The names that `names` stand for: `auto` is all those in use by default, and each counts once.
-func profileNames(_ names: [String]) -> [String] {
+package func profileNames(_ names: [String]) -> [String] {
   var seen: Set<String> = []
   return names.flatMap { $0 == "auto" ? BuiltInProfiles.usual : [$0] }.filter { seen.insert($0).inserted }
 }
@@ -33,10 +33,12 @@ package func loadProfiles(_ names: [String]) throws(ProfileError) -> [ProtocolPl
 }
 
 /// Whether `--profile NAME` names a file, and not a profile that is built in.
-func isProfileFile(_ name: String) -> Bool { name.contains("/") || name.hasSuffix(".yaml") || name.hasSuffix(".yml") }
+package func isProfileFile(_ name: String) -> Bool {
+  name.contains("/") || name.hasSuffix(".yaml") || name.hasSuffix(".yml")
+}
 
 /// Drops the privileges that a command does not need that reads these files alone, and prints.
-func confineReader(of paths: [String]) throws(SourceError) {
+package func confineReader(of paths: [String]) throws(SourceError) {
   InputFile.expect(paths)
   do throws(CaptureError) { try Sandbox.ofReader.enter(folders: [], mayWrite: false) } catch {
     throw SourceError(source: error.subject, message: error.message)

@@ -1,15 +1,18 @@
-import IMEngine
-import IMFilter
-import IMOutput
+package import IMEngine
+package import IMFilter
+package import IMOutput
 import IMSystem
-import IMWire
+package import IMWire
 
 /// Compiles filters over frames and messages of some profiles.
-struct FilterCompiler {
+package struct FilterCompiler {
   /// The profiles, whose types and named fields a filter may name.
-  let plans: [ProtocolPlan]
+  private let plans: [ProtocolPlan]
   /// When the capture begins, where times of day are of that day.
-  var begin: Timestamp?
+  private let begin: Timestamp?
+
+  /// A compiler of filters that name what is in `plans`. `begin` is when the capture begins, where times of day are of that day.
+  package init(plans: [ProtocolPlan], begin: Timestamp? = nil) { (self.plans, self.begin) = (plans, begin) }
 
   /// The fields of frames and messages; types have the plans' names.
   var schema: FilterSchema {
@@ -19,7 +22,7 @@ struct FilterCompiler {
   }
 
   /// The filter, and the named fields of protocols where it names some: few filters do, and they are read for no other.
-  func compile(_ text: String) throws(FilterError) -> (filter: Filter, names: NamedFilterFields?) {
+  package func compile(_ text: String) throws(FilterError) -> (filter: Filter, names: NamedFilterFields?) {
     let plain = schema
     if let filter = try? Filter(text, schema: plain) { return (filter, nil) }
     let names = NamedFilterFields(plans: plans, behind: plain)

@@ -1,7 +1,7 @@
 import CSandbox
 import Glibc
-import IMCapture
-import IMEngine
+package import IMCapture
+package import IMEngine
 import IMMetrics
 import IMStore
 import IMSystem
@@ -10,7 +10,7 @@ import IMWire
 /// Leads packets from their sources through one engine.
 ///
 /// It owns the engine, so that a sink, which the engine calls, never needs to reach back.
-final class Driver {
+package final class Driver {
   /// Nanoseconds that the clock must be past a moment before it has come on a quiet line: packets of before may still stand in the
   /// kernel's buffer.
   private static let clockPatience: Int64 = 1_000_000_000
@@ -25,7 +25,8 @@ final class Driver {
     var isOver: () -> Bool = { false }
   }
 
-  private(set) var engine: Engine
+  /// Decodes what the sources give.
+  package private(set) var engine: Engine
   /// What accompanies the run.
   let companions: [any RunFeature]
   private let input: InputOptions
@@ -35,14 +36,14 @@ final class Driver {
   private(set) var source: (any PacketSource)?
   private(set) var finishedStatistics: [CaptureStatistics] = []
   /// The first link type and the interfaces' names, for documents.
-  private(set) var linkType: UInt16?
+  package private(set) var linkType: UInt16?
   private var left: UInt64
   /// Whether `open` has opened the interface already.
   private var isOpen = false
   /// Told what happens to an interface, in a line.
-  var tell: (String) -> Void = { logError($0) }
+  package var tell: (String) -> Void = { logError($0) }
   /// Whether, while a live line is quiet, the wall clock decides what time alone decides, beside what companions want.
-  var usesClock = false
+  package var usesClock = false
   /// Whether a companion has ended the run.
   private var isEnded = false
   /// Packet time, in minutes, where a companion wants to know of them.
@@ -65,10 +66,10 @@ final class Driver {
   }
 
   /// What went wrong with the sources, once they have ended.
-  private(set) var errors: [CaptureError] = []
+  package private(set) var errors: [CaptureError] = []
 
   /// Everything counted by all sources so far.
-  var statistics: CaptureStatistics {
+  package var statistics: CaptureStatistics {
     (finishedStatistics + (source.map { [$0.statistics] } ?? [])).reduce(into: CaptureStatistics()) { $0.add($1) }
   }
 
@@ -91,7 +92,7 @@ final class Driver {
 
   /// Opens the interface and gives up what the run does not need, ahead of `run`, which then begins with the first packet: for a
   /// process whose other threads begin in between. False when the run was stopped while it waited for an interface.
-  func open() throws(CaptureError) -> Bool {
+  package func open() throws(CaptureError) -> Bool {
     guard let interface = input.interface else { return false }
     for companion in companions { try companion.start() }
     guard let source = try openLive(interface) else { return false }
@@ -140,16 +141,16 @@ final class Driver {
   }
 
   /// Has the engine tell what waits to be told.
-  func tellSettlements() { engine.tellSettlements() }
+  package func tellSettlements() { engine.tellSettlements() }
 
   /// Has the engine report on every connection that is not over.
-  func reportOpen() { engine.reportOpen() }
+  package func reportOpen() { engine.reportOpen() }
 
   /// Ends the run with the batch that is in hand.
-  func end() { isEnded = true }
+  package func end() { isEnded = true }
 
   /// Puts a profile that was read again in place of the one with its index.
-  func reload(_ plan: Int, _ fresh: ProtocolPlan) -> ReloadOutcome { engine.reload(plan, fresh) }
+  package func reload(_ plan: Int, _ fresh: ProtocolPlan) -> ReloadOutcome { engine.reload(plan, fresh) }
 
   private func retire() {
     if let source { finishedStatistics.append(source.statistics) }
@@ -237,7 +238,7 @@ final class Driver {
 
 extension CaptureError {
   /// Packets of a link type that is not read are an error of the capture that has them, which `subject` names.
-  static func unread(_ linkTypes: Set<UInt16>, of subject: (UInt16) -> String) -> [CaptureError] {
+  package static func unread(_ linkTypes: Set<UInt16>, of subject: (UInt16) -> String) -> [CaptureError] {
     linkTypes.sorted().map {
       CaptureError(
         .unsupported, subject($0), "skipping packets of link type \($0), which is not supported")

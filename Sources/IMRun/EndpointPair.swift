@@ -1,21 +1,22 @@
-import IMWire
+package import IMWire
 
 /// The two ends of a connection, in whatever order.
-struct EndpointPair: Hashable, Comparable {
-  private let lower: Endpoint, upper: Endpoint
+package struct EndpointPair: Hashable, Comparable {
+  @usableFromInline let lower: Endpoint, upper: Endpoint
 
-  init(_ one: Endpoint, _ other: Endpoint) {
+  /// A pair of them: which is first does not matter.
+  @inlinable package init(_ one: Endpoint, _ other: Endpoint) {
     let isFirst = !Self.isLess(other, one)
     lower = isFirst ? one : other
     upper = isFirst ? other : one
   }
 
   /// Whether `end` is the lower one of both.
-  func begins(with end: Endpoint) -> Bool { lower == end }
+  @inlinable package func begins(with end: Endpoint) -> Bool { lower == end }
 
   /// A hash of both ends, which `seed` keeps senders from choosing so that many are the same.
-  @inline(__always)
-  func hash(_ seed: UInt64) -> UInt64 {
+  @inline(__always) @inlinable
+  package func hash(_ seed: UInt64) -> UInt64 {
     let ports = UInt64(lower.port) << 32 | UInt64(upper.port) << 8 | (lower.address.isIPv6 ? 1 : 0)
     var hash = Self.mix(lower.address.low ^ seed, ports)
     hash = Self.mix(upper.address.low ^ hash, seed)
@@ -25,17 +26,17 @@ struct EndpointPair: Hashable, Comparable {
   }
 
   /// A multiply and fold of 128 bits.
-  @inline(__always)
-  private static func mix(_ a: UInt64, _ b: UInt64) -> UInt64 {
+  @inline(__always) @inlinable
+  static func mix(_ a: UInt64, _ b: UInt64) -> UInt64 {
     let wide = (a ^ 0xa076_1d64_78bd_642f).multipliedFullWidth(by: b ^ 0xe703_7ed1_a0b4_28db)
     return wide.high ^ wide.low
   }
 
-  static func < (a: EndpointPair, b: EndpointPair) -> Bool {
+  @inlinable package static func < (a: EndpointPair, b: EndpointPair) -> Bool {
     a.lower == b.lower ? isLess(a.upper, b.upper) : isLess(a.lower, b.lower)
   }
 
-  private static func isLess(_ one: Endpoint, _ other: Endpoint) -> Bool {
+  @inlinable static func isLess(_ one: Endpoint, _ other: Endpoint) -> Bool {
     (one.address.high, one.address.low, UInt64(one.port)) < (
       other.address.high, other.address.low, UInt64(other.port)
     )

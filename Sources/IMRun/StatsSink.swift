@@ -1,10 +1,10 @@
-import IMEngine
-import IMMetrics
-import IMOutput
-import IMWire
+package import IMEngine
+package import IMMetrics
+package import IMOutput
+package import IMWire
 
 /// Counts exchanges and connections by server for `imdump stats`.
-final class StatsSink: EngineSink {
+package final class StatsSink: EngineSink {
   private let roles: RoleTable
   /// The whole run's connections.
   private var all = EndpointMetrics()
@@ -16,9 +16,10 @@ final class StatsSink: EngineSink {
   private(set) var statuses = StatusRegistry()
 
   /// The connections, where two captures are compared.
-  private(set) var compared: ComparedConnections?
+  package private(set) var compared: ComparedConnections?
 
-  init(plans: [ProtocolPlan], comparesConnections: Bool = false) {
+  /// Counts what `plans` decode; with `comparesConnections`, also what two captures are compared by.
+  package init(plans: [ProtocolPlan], comparesConnections: Bool = false) {
     roles = RoleTable(plans: plans)
     if comparesConnections { compared = ComparedConnections() }
   }
@@ -30,23 +31,23 @@ final class StatsSink: EngineSink {
     return sum
   }
 
-  func resolved(_ batch: Span<Resolution>) {
+  package func resolved(_ batch: Span<Resolution>) {
     EndpointMetrics.count(batch, roles, in: &endpoints)
     guard compared != nil else { return }
     for i in batch.indices { compared?.resolved(batch[i], role: roles[batch[i].plan, batch[i].kind]) }
   }
 
-  func receipt(_ receipt: MessageReceipt) {
+  package func receipt(_ receipt: MessageReceipt) {
     EndpointMetrics.reserve(receipt.endpoint, in: &endpoints)
     endpoints[Int(receipt.endpoint)].receipt(receipt)
   }
 
-  func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32) {
+  package func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32) {
     EndpointMetrics.reserve(endpoint, in: &endpoints)
     endpoints[Int(endpoint)].heartbeat(after: interval)
   }
 
-  func connection(_ report: ConnectionReport) {
+  package func connection(_ report: ConnectionReport) {
     guard report.isFinal else { return }
     let told = ReportCounts(report)
     all.ended(report, told)
@@ -57,12 +58,12 @@ final class StatsSink: EngineSink {
     worst.add(report)
   }
 
-  func met(_ status: StatusCode, place: UInt16) { statuses.met(status, place: place) }
+  package func met(_ status: StatusCode, place: UInt16) { statuses.met(status, place: place) }
 }
 
 extension StatsSink {
   /// Everything that was counted.
-  func figures(_ run: Run, _ driver: Driver) -> RunMetrics {
+  package func figures(_ run: Run, _ driver: Driver) -> RunMetrics {
     run.figures(driver, total: total, servers: endpoints, worst: worst, statuses: statuses)
   }
 }
@@ -70,7 +71,7 @@ extension StatsSink {
 extension Run {
   /// What a run came to: `servers` have the places that the engine gives them, and one more where some had to share.
   /// `omitsEmpty`: those without exchanges are left out.
-  func figures(
+  package func figures(
     _ driver: Driver, total: EndpointMetrics, servers: [EndpointMetrics], worst: WorstConnections = WorstConnections(),
     statuses: StatusRegistry, omitsEmpty: Bool = false
   ) -> RunMetrics {
@@ -85,7 +86,7 @@ extension Run {
   }
 
   /// An engine that tells `sink` what it counts, and `other`, which needs `needs`.
-  func statsEngine(
+  package func statsEngine(
     _ sink: StatsSink, beside other: (any EngineSink)? = nil, _ needs: EngineOptions.Needs = []
   ) -> Engine {
     let own: EngineOptions.Needs = [.connections, .resolutions, .lateReports]

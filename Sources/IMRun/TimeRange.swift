@@ -1,14 +1,16 @@
 import IMCapture
 import IMEngine
 import IMFilter
-import IMSystem
-import IMWire
+package import IMSystem
+package import IMWire
 
 /// The time between two moments, both included.
-struct TimeRange {
-  var from = Timestamp.distantPast, to = Timestamp.distantFuture
+package struct TimeRange {
+  /// Its first and its last moment.
+  package var from = Timestamp.distantPast, to = Timestamp.distantFuture
 
-  func contains(_ time: Timestamp) -> Bool { time >= from && time <= to }
+  /// Whether `time` is in it.
+  package func contains(_ time: Timestamp) -> Bool { time >= from && time <= to }
 }
 
 /// Reads the values of `--from` and `--to`; `nil` where neither is given.
@@ -16,7 +18,9 @@ struct TimeRange {
 /// A time of day is of the day on which the capture begins, or of the next one, where it would be earlier than its beginning. A time to the
 /// second means all of that second. A time such as `+8.900`, which a ladder has, counts from the first packet of the only one of
 /// `connections`.
-func readRange(_ run: Run, from: String?, to: String?, of connections: [UInt32]) throws(UsageError) -> TimeRange? {
+package func readRange(_ run: Run, from: String?, to: String?, of connections: [UInt32]) throws(UsageError)
+  -> TimeRange?
+{
   guard from != nil || to != nil else { return nil }
   let reader = MomentReader(run, connection: connections.count == 1 ? connections[0] : nil)
   var range = TimeRange()

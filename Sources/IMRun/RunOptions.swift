@@ -76,7 +76,7 @@ package struct DecodeOptions: Sendable {
   /// Whether the capture that is written has the secrets, too.
   package var writesSecrets = false
   /// What is read of them, once they are open.
-  var secrets: KeyLogs?
+  package var secrets: KeyLogs?
 
   /// The defaults.
   package init() {}
@@ -108,7 +108,7 @@ package struct RotationOptions: Equatable, Sendable {
   package init() {}
 
   /// Whether there is more than one file.
-  var isOn: Bool { byteCount != nil || seconds != nil }
+  package var isOn: Bool { byteCount != nil || seconds != nil }
 }
 
 extension InputOptions {
@@ -119,7 +119,7 @@ extension InputOptions {
   }
 
   /// What of the input can be read only once, in words; `nil` where all of it are files.
-  var readOnce: String? {
+  package var readOnce: String? {
     for file in files {
       if file == "-" { return "standard input" }
       var info = stat()
@@ -130,13 +130,13 @@ extension InputOptions {
   }
 
   /// The files as one source.
-  func capture(stop: ShutdownSignal, secrets: SecretsHandler? = nil) -> MergedCapture {
+  package func capture(stop: ShutdownSignal, secrets: SecretsHandler? = nil) -> MergedCapture {
     MergedCapture(
       paths: files, order: order, filter: captureFilter, stop: stop, steps: steps, opener: opener, secrets: secrets)
   }
 
   /// How the interface is opened.
-  var live: LiveOptions {
+  package var live: LiveOptions {
     var options = LiveOptions()
     options.filter = captureFilter
     if let snapLength { options.snapLength = Int32(clamping: snapLength == 0 ? 262_144 : snapLength) }

@@ -1,18 +1,18 @@
-import IMEngine
+package import IMEngine
 import IMFields
 import IMFilter
-import IMMetrics
-import IMOutput
-import IMOwners
-import IMStore
+package import IMMetrics
+package import IMOutput
+package import IMOwners
+package import IMStore
 import IMSystem
-import IMWire
+package import IMWire
 
 /// Collects messages and hands each on, if it is selected: when its fate is final, or, live, when it is decided, and again when
 /// a late answer changes it: `imdump messages`.
-final class MessageSink: EngineSink {
+package final class MessageSink: EngineSink {
   /// What the engine has to tell.
-  static func needs(hearsDecided: Bool) -> EngineOptions.Needs {
+  package static func needs(hearsDecided: Bool) -> EngineOptions.Needs {
     hearsDecided ? [.frames, .resolved, .finished, .issues] : [.frames, .finished, .issues]
   }
 
@@ -20,7 +20,7 @@ final class MessageSink: EngineSink {
   private let plans: [ProtocolPlan]
   private let selection: MessageSelection
   /// What was found of the sessions and connections that were asked for.
-  var findings: ScopeFindings? { selection.findings }
+  package var findings: ScopeFindings? { selection.findings }
   private let isLive: Bool
   /// Who has the ends of this host; `nil` but live.
   private let owners: ConnectionOwners?
@@ -29,26 +29,26 @@ final class MessageSink: EngineSink {
   private let isForStore: Bool
   /// Told of messages whose fate may still change: when it is decided, and when a late answer changes it. What becomes of it in the end
   /// goes to `take`.
-  @exclusivity(unchecked) var follow: ((MessageRecord, Exchange) -> Void)?
+  @exclusivity(unchecked) package var follow: ((MessageRecord, Exchange) -> Void)?
   /// Whether `follow` is told of a message when it begins, too.
-  @exclusivity(unchecked) var followsFromStart = false
+  @exclusivity(unchecked) package var followsFromStart = false
   /// What is shown of messages besides their lines.
   private let showing: DetailsMaker?
   /// Told of issues.
-  var hear: ((Issue, ConnectionInfo) -> Void)?
+  package var hear: ((Issue, ConnectionInfo) -> Void)?
   /// Receives receipts.
-  var onReceipt: ((MessageReceipt) -> Void)?
+  package var onReceipt: ((MessageReceipt) -> Void)?
   /// Told of connections.
-  var watch: ((ConnectionReport, TLSHello?) -> Void)?
+  package var watch: ((ConnectionReport, TLSHello?) -> Void)?
   @exclusivity(unchecked) private var hello = ReportedHello()
   /// Which of the run's captures is read, from 0.
-  @exclusivity(unchecked) var capture: UInt32 = 0
+  @exclusivity(unchecked) package var capture: UInt32 = 0
   /// Where the batch that the engine has in hand stands in it.
-  @exclusivity(unchecked) var places = BatchPlaces()
+  @exclusivity(unchecked) package var places = BatchPlaces()
   /// Exchanges that were decided by a frame that is not told yet: it comes next.
   @exclusivity(unchecked) private var decided: [Exchange] = []
   /// The statuses that answers gave.
-  private(set) var statuses = StatusRegistry()
+  package private(set) var statuses = StatusRegistry()
   private var marks = GapMarks()
   /// Reads the named fields that the filter asks for.
   private var book = FieldReaderCache()
@@ -57,7 +57,7 @@ final class MessageSink: EngineSink {
 
   /// Hands what is selected to `take`; without one, `includes` tells which messages are. With `stored`, messages go to a store, which
   /// keeps these texts.
-  init(
+  package init(
     plans: [ProtocolPlan], selection: MessageSelection, isLive: Bool = false, owners: ConnectionOwners? = nil,
     stored: StoredTexts? = nil, showing: ShownDetails? = nil,
     take: ((MessageRecord, Exchange) -> Void)? = nil
@@ -73,7 +73,7 @@ final class MessageSink: EngineSink {
     store = MessageStore(plans: plans, keepsBodies: selection.needsBodies, keepsElements: stored == nil)
   }
 
-  func frame(
+  package func frame(
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
@@ -99,18 +99,18 @@ final class MessageSink: EngineSink {
     if !decided.isEmpty { tellDecided() }
   }
 
-  func resolved(_ exchange: borrowing Exchange) {
+  package func resolved(_ exchange: borrowing Exchange) {
     if isLive || follow != nil { decided.append(copy exchange) }
   }
 
-  func hello(_ hello: TLSHello, _ connection: ConnectionInfo) {
+  package func hello(_ hello: TLSHello, _ connection: ConnectionInfo) {
     if watch != nil { self.hello.note(hello, connection) }
   }
-  func connection(_ report: ConnectionReport) {
+  package func connection(_ report: ConnectionReport) {
     watch?(report, hello.of(report))
   }
 
-  func finished(_ exchange: borrowing Exchange) {
+  package func finished(_ exchange: borrowing Exchange) {
     let exchange = copy exchange
     // What is decided was told then; what never is, is told at the end.
     guard let record = store.take(exchange) else { return }
@@ -119,7 +119,7 @@ final class MessageSink: EngineSink {
   }
 
   /// Hands on what was decided. To be called after each batch, too: time alone decides.
-  func tellDecided() {
+  package func tellDecided() {
     for exchange in decided {
       guard let record = store.look(exchange) else { continue }
       if let follow { follow(record, exchange) } else { tell(record, exchange) }
@@ -128,7 +128,7 @@ final class MessageSink: EngineSink {
   }
 
   /// Hands on what is left, and says what the filter could not look into. To be called at the end of the run.
-  func end() {
+  package func end() {
     tellDecided()
     guard store.leftOut > 0 else { return }
     guard !isForStore else {
@@ -143,7 +143,7 @@ final class MessageSink: EngineSink {
   }
 
   /// Whether a message that is not over yet is selected, as far as it is known.
-  func includes(_ exchange: Exchange) -> Bool {
+  package func includes(_ exchange: Exchange) -> Bool {
     store.look(exchange).map { selection.includes($0, exchange, plans[Int(exchange.plan)]) } ?? false
   }
 
@@ -158,18 +158,18 @@ final class MessageSink: EngineSink {
     return names.kept(of: fields ?? [], plan, for: selection.keptFields)
   }
 
-  func named(_ session: UInt32, _ name: String) { store.named(session, name) }
-  func forgotten(_ session: UInt32) { store.forgotten(session) }
-  func met(_ status: StatusCode, place: UInt16) {
+  package func named(_ session: UInt32, _ name: String) { store.named(session, name) }
+  package func forgotten(_ session: UInt32) { store.forgotten(session) }
+  package func met(_ status: StatusCode, place: UInt16) {
     statuses.met(status, place: place)
     store.met(status, place: place)
   }
-  func adopted(_ exchange: UInt32, _ times: [Timestamp]) { store.adopted(exchange, times) }
-  func receipt(_ receipt: MessageReceipt) {
+  package func adopted(_ exchange: UInt32, _ times: [Timestamp]) { store.adopted(exchange, times) }
+  package func receipt(_ receipt: MessageReceipt) {
     onReceipt?(receipt)
     store.receipt(receipt)
   }
-  func issue(_ issue: Issue, _ connection: ConnectionInfo) {
+  package func issue(_ issue: Issue, _ connection: ConnectionInfo) {
     hear?(issue, connection)
     marks.note(issue, connection)
     isNearGap = !marks.isEmpty
@@ -183,7 +183,7 @@ final class MessageSink: EngineSink {
 }
 
 /// What is shown of messages besides their lines.
-enum ShownDetails {
+package enum ShownDetails {
   /// What lines of frames have beneath them, in this style.
   case lines(TextStyle)
   /// What was said, and to whom.
@@ -195,12 +195,13 @@ enum ShownDetails {
 }
 
 /// Makes the details of messages of their first copies.
-struct DetailsMaker {
+package struct DetailsMaker {
   private let kind: ShownDetails
   private let plans: [ProtocolPlan]
   private let writer: FrameTextWriter
 
-  init(_ kind: ShownDetails, _ plans: [ProtocolPlan]) {
+  /// Makes details of this kind, of messages of `plans`.
+  package init(_ kind: ShownDetails, _ plans: [ProtocolPlan]) {
     self.kind = kind
     self.plans = plans
     var style = TextStyle()
@@ -210,7 +211,7 @@ struct DetailsMaker {
 
   /// The details of a message whose first copy is `frame`; `nil` of other frames, which are read only where one tells what the next ones
   /// mean.
-  func details(
+  package func details(
     _ frame: Frame, _ connection: ConnectionInfo, _ direction: Direction, _ bytes: RawSpan, _ body: RawSpan,
     _ tlvs: Span<TLVRef>, owner: SocketOwner?, book: inout FieldReaderCache, isFirst: Bool
   ) -> MessageDetails? {

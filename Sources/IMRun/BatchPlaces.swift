@@ -1,19 +1,24 @@
-import IMEngine
-import IMWire
+package import IMEngine
+package import IMWire
 
 /// Where the bytes of the batch that the engine has in hand stand in their capture.
 ///
 /// A frame that lies in one packet is read in place, in the batch's own bytes, so where it stands in them says where it stands in the
 /// capture. One that was put together of several packets, unpacked or deciphered is read elsewhere: it has no place.
-struct BatchPlaces {
+package struct BatchPlaces {
   /// A packet that was written to a capture file by this run.
-  struct Packet {
+  package struct Packet {
     /// Where its bytes begin in the batch, and where they end.
-    var first: Int, end: Int
+    fileprivate let first: Int, end: Int
     /// Where they begin in the file.
-    var offset: UInt64
+    fileprivate let offset: UInt64
     /// The number of that file among the run's captures, from 0; `nil` where the packet's number has it.
-    var capture: UInt32?
+    fileprivate let capture: UInt32?
+
+    /// A packet whose bytes are `first..<end` of the batch, and begin at `offset` of the file with the number `capture`.
+    package init(first: Int, end: Int, offset: UInt64, capture: UInt32?) {
+      (self.first, self.end, self.offset, self.capture) = (first, end, offset, capture)
+    }
   }
 
   /// The address of the batch's first byte, which is compared and never read, and how many there are.
@@ -25,16 +30,16 @@ struct BatchPlaces {
   private var packets: [Packet] = []
 
   /// No batch.
-  init() {}
+  package init() {}
 
   /// A batch is in hand that stands at `offset` of the capture that is read.
-  mutating func begin(_ bytes: RawSpan, at offset: UInt64?) {
+  package mutating func begin(_ bytes: RawSpan, at offset: UInt64?) {
     begin(bytes, [])
     self.offset = offset
   }
 
   /// A batch is in hand whose packets were read of several captures, and are at `offsets` of these.
-  mutating func begin(_ bytes: RawSpan, _ records: Span<PacketRecord>, at offsets: [UInt64]) {
+  package mutating func begin(_ bytes: RawSpan, _ records: Span<PacketRecord>, at offsets: [UInt64]) {
     begin(bytes, [])
     packets.reserveCapacity(records.count)
     for i in 0..<min(records.count, offsets.count) {
@@ -45,7 +50,7 @@ struct BatchPlaces {
   }
 
   /// A batch is in hand whose packets this run has written.
-  mutating func begin(_ bytes: RawSpan, _ packets: [Packet]) {
+  package mutating func begin(_ bytes: RawSpan, _ packets: [Packet]) {
     (start, count) = bytes.withUnsafeBytes { (UInt(bitPattern: $0.baseAddress), $0.count) }
     offset = nil
     self.packets = packets
@@ -53,7 +58,7 @@ struct BatchPlaces {
 
   /// Where a frame stands in its capture, and in which, where this run has written it; `nil` where that is not known.
   @inline(__always)
-  func place(of frame: borrowing Frame, in bytes: RawSpan) -> (capture: UInt32?, offset: UInt64)? {
+  package func place(of frame: borrowing Frame, in bytes: RawSpan) -> (capture: UInt32?, offset: UInt64)? {
     let address = bytes.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } &+ UInt(bitPattern: frame.start)
     let first = Int(bitPattern: address &- start), end = first &+ frame.count
     guard first >= 0, first <= end, end <= count else { return nil }

@@ -1,30 +1,36 @@
-import IMCapture
-import IMEngine
-import IMFilter
-import IMMetrics
-import IMOutput
-import IMOwners
+package import IMCapture
+package import IMEngine
+package import IMFilter
+package import IMMetrics
+package import IMOutput
+package import IMOwners
 import IMProfile
-import IMSystem
+package import IMSystem
 import IMYAML
-import IMWire
+package import IMWire
 
 /// What every command that reads a capture does alike.
-struct Run {
-  let input: InputOptions
-  let plans: [ProtocolPlan]
-  let decode: DecodeOptions
-  let report: ReportOptions
-  let stopping: SignalHandlers
+package struct Run {
+  /// Where packets come from.
+  package let input: InputOptions
+  /// The profiles, compiled.
+  package let plans: [ProtocolPlan]
+  /// How packets are decoded.
+  package let decode: DecodeOptions
+  /// What is said beside the output.
+  package let report: ReportOptions
+  /// What signals ask of it.
+  package let stopping: SignalHandlers
   private let told = ToldEvictions()
   /// The size of the files, as it was before privileges were dropped.
   private let share: FileShare
-  let sandbox: Sandbox
+  /// What is given up before the first packet is read.
+  package let sandbox: Sandbox
   /// Who has the ends of connections on this host; `nil` but live.
-  let owners: ConnectionOwners?
+  package let owners: ConnectionOwners?
 
   /// `rewrites`: frames are rewritten in place, so protocols that are read by their contents are left out; to ask for one is an error.
-  init(
+  package init(
     input: InputOptions, decode: DecodeOptions, report: ReportOptions, rewrites: Bool = false
   ) throws(UsageError) {
     self.input = input
@@ -54,7 +60,7 @@ struct Run {
   }
 
   /// A run inside of a process that is to stay as it is: it gives up nothing, and hears no signal.
-  init(embedded input: InputOptions, plans: [ProtocolPlan], decode: DecodeOptions, report: ReportOptions) {
+  package init(embedded input: InputOptions, plans: [ProtocolPlan], decode: DecodeOptions, report: ReportOptions) {
     self.input = input
     share = FileShare(input.files)
     self.plans = plans
@@ -67,7 +73,7 @@ struct Run {
 
   /// A live run inside of a process with a terminal, which hears the signals: it ends when its stop switch does, and drops privileges
   /// as any other does.
-  init(
+  package init(
     watched input: InputOptions, plans: [ProtocolPlan], decode: DecodeOptions, report: ReportOptions,
     sandbox: Sandbox
   ) {
@@ -82,7 +88,7 @@ struct Run {
   }
 
   /// The same run over another input, behind the point at which privileges were dropped.
-  func again(over input: InputOptions) -> Run { Run(again: input, self) }
+  package func again(over input: InputOptions) -> Run { Run(again: input, self) }
 
   private init(again input: InputOptions, _ other: Run) {
     self.input = input
@@ -95,7 +101,7 @@ struct Run {
   /// An engine for these options that tells `sink` and the companions, these first.
   ///
   /// `cost` is what the sink keeps, in bytes, of each connection that is decoded, of each exchange and of each server.
-  func engine(
+  package func engine(
     _ needs: EngineOptions.Needs = [], exchangeCapacity: Int? = nil,
     cost: (connection: Int, exchange: Int, server: Int) = (0, 0, 0), sink: (any EngineSink)? = nil,
     companions: [any RunFeature] = []
@@ -124,17 +130,17 @@ struct Run {
   }
 
   /// A driver of the engine for these options, that has not started.
-  func driver(_ engine: consuming Engine, _ companions: [any RunFeature] = []) -> Driver {
+  package func driver(_ engine: consuming Engine, _ companions: [any RunFeature] = []) -> Driver {
     Driver(
       engine: engine, input: input, stopping: stopping, sandbox: sandbox, companions: companions,
       secrets: decode.secrets)
   }
 
   /// Whether the input can be read twice: files, no interface and no pipe.
-  var isReadTwice: Bool { !isLive && input.readOnce == nil }
+  package var isReadTwice: Bool { !isLive && input.readOnce == nil }
 
   /// Whether packets come from an interface.
-  var isLive: Bool { input.interface != nil }
+  package var isLive: Bool { input.interface != nil }
 
   /// When the first packet of the files came; `nil` where there is none, or where they can be read only once.
   func firstPacketTime() -> Timestamp? {
@@ -148,7 +154,7 @@ struct Run {
   /// A driver of an engine that hands on each message that `choice` and `filter` let through, and the sink that does.
   /// `costPerServer` is what is kept of each server besides, in bytes; `showing` says what is kept of each message besides what the
   /// filter asks for.
-  func messages(
+  package func messages(
     _ choice: MessageChoice, _ filter: String?, costPerServer: Int = 0,
     showing: ShownDetails? = nil,
     take: @escaping (MessageRecord, Exchange) -> Void
@@ -168,7 +174,7 @@ struct Run {
 
   /// Leads the whole input through a driver and its companions, with the progress that the user wants to see. Gives the
   /// errors. `hidesProgress` where lines are printed meanwhile.
-  func lead(
+  package func lead(
     _ driver: Driver, hidesProgress: Bool = false, isOver: @escaping () -> Bool = { false },
     beforePackets: @escaping () -> Void = {}, afterBatch: @escaping () -> Void = {}
   ) -> [CaptureError] {
@@ -193,21 +199,27 @@ struct Run {
   }
 
   /// Messages by `choice` and by a filter.
-  func selection(_ choice: MessageChoice, _ filter: String?) throws(UsageError) -> MessageSelection {
+  package func selection(_ choice: MessageChoice, _ filter: String?) throws(UsageError) -> MessageSelection {
     let scope = choice.scope
     let times = try readRange(self, from: scope.from, to: scope.to, of: scope.connections)
     return MessageSelection(choice, try self.filter(filter), times: times)
   }
 
   /// A filter over messages, and what it needs besides them.
-  struct MessageFilter {
-    var filter: Filter?
+  package struct MessageFilter {
+    /// What it asks; `nil` lets all messages through.
+    package var filter: Filter?
     /// The named fields of protocols, where it names some: those of a message's first copy.
-    var names: NamedFilterFields?
+    package var names: NamedFilterFields?
+
+    /// One that lets all messages through.
+    package init() {}
+
+    fileprivate init(filter: Filter?, names: NamedFilterFields?) { (self.filter, self.names) = (filter, names) }
   }
 
   /// Compiles a filter over messages. What only single frames have is refused, and it is said which command knows it.
-  func filter(_ text: String?) throws(UsageError) -> MessageFilter {
+  package func filter(_ text: String?) throws(UsageError) -> MessageFilter {
     guard let text else { return MessageFilter() }
     let (filter, names) = try compile(text)
     for field in [MessageField.ack, .ackOf] where filter.fieldsUsed.contains(field.rawValue) {
@@ -219,7 +231,7 @@ struct Run {
 
   /// The moment near which times of day in the filter `text` are: when the first packet came, or now where the capture is live; `nil`
   /// where its packets can be read only once, and where the filter can have no such time.
-  func begin(of text: String) -> Timestamp? {
+  package func begin(of text: String) -> Timestamp? {
     // Only what is in quotes may be a time of day.
     guard text.contains("\""), text.contains(":") else { return nil }
     return isLive ? .wallClock : firstPacketTime()
@@ -237,16 +249,20 @@ struct Run {
   }
 
   /// A filter over frames, and what it needs besides them.
-  struct FrameFilter {
-    var filter: Filter?
+  package struct FrameFilter {
+    /// What it asks; `nil` lets all frames through.
+    package var filter: Filter?
     /// The named fields of protocols, where it names some.
-    var names: NamedFilterFields?
+    package var names: NamedFilterFields?
     /// What became of messages, where it asks for that: filled before the first frame comes.
-    var outcomes: MessageOutcomes?
+    package var outcomes: MessageOutcomes?
+
+    /// One that lets all frames through.
+    package init() {}
   }
 
   /// Compiles a filter over frames. What becomes of a message is known of files only, which are read twice for it.
-  func frameFilter(_ text: String?) throws(UsageError) -> FrameFilter {
+  package func frameFilter(_ text: String?) throws(UsageError) -> FrameFilter {
     guard let text else { return FrameFilter() }
     var result = FrameFilter()
     let (filter, names) = try compile(text)
@@ -265,7 +281,7 @@ struct Run {
   }
 
   /// Reads the whole input for `sink`, before it is read for the companions: messages have the same numbers both times.
-  func learn(_ needs: EngineOptions.Needs, _ sink: any EngineSink, like companions: [any RunFeature]) {
+  package func learn(_ needs: EngineOptions.Needs, _ sink: any EngineSink, like companions: [any RunFeature]) {
     let cost = companions.reduce((connection: 0, exchange: 0, server: 0)) { sum, companion in
       let cost = companion.cost
       return (sum.connection + cost.connection, sum.exchange + cost.exchange, sum.server + cost.server)
@@ -276,7 +292,7 @@ struct Run {
   }
 
   /// Says how the run went and, with `summary`, what it counted; gives its exit status.
-  func conclude(
+  package func conclude(
     _ driver: Driver, _ errors: [CaptureError], _ output: Output, summary: Bool = true
   ) -> ExitStatus {
     var status = tell(driver, errors, output, summary)
@@ -285,12 +301,12 @@ struct Run {
   }
 
   /// Whether no capture could be read at all: metrics of nothing would look like those of a capture in which nothing happened.
-  func hasReadNothing(_ driver: Driver, _ errors: [CaptureError]) -> Bool {
+  package func hasReadNothing(_ driver: Driver, _ errors: [CaptureError]) -> Bool {
     !errors.isEmpty && driver.engine.totals.packets == 0
   }
 
   /// How far the files were read when a signal came before their end; `nil` where none did.
-  func interruption(_ driver: Driver) -> Interruption? {
+  package func interruption(_ driver: Driver) -> Interruption? {
     guard input.interface == nil, stopping.stop.isStopped else { return nil }
     return Interruption(
       packets: driver.engine.totals.packets, share: share.read(driver.statistics))
@@ -353,7 +369,8 @@ struct Run {
     }
   }
 
-  func summary(_ driver: Driver) -> Summary {
+  /// What the run has counted so far.
+  package func summary(_ driver: Driver) -> Summary {
     let statistics = driver.statistics
     var capture = CaptureCounts()
     // Not what the source handed out: a count given with -c may end inside a batch.
@@ -374,7 +391,7 @@ struct Run {
 
 extension UsageError {
   /// A mistake in the filter `text`, with a mark beneath its column.
-  init(_ error: FilterError, in text: String) {
+  package init(_ error: FilterError, in text: String) {
     let caret = String(repeating: " ", count: max(0, error.column - 1)) + "^"
     self.init(message: "filter: column \(error.column): \(error.message)", quote: ["  \(text)", "  \(caret)"])
   }
@@ -382,7 +399,7 @@ extension UsageError {
 
 extension ExitStatus {
   /// How a run ends that met `error`.
-  init(_ error: CaptureError) {
+  package init(_ error: CaptureError) {
     switch error.code {
     case .notFound, .noDevice, .emptyFile: self = .noInput
     case .noPermission: self = .noPermission

@@ -3,7 +3,7 @@ import IMEngine
 import IMMetrics
 import IMOutput
 import IMProfile
-import IMReport
+package import IMReport
 import IMSystem
 import IMTLS
 import IMWire
@@ -14,7 +14,7 @@ extension Run {
   private static let notableShare: UInt64 = 20
 
   /// Says what there is of a capture beside what was decoded.
-  func hint(_ driver: Driver) {
+  package func hint(_ driver: Driver) {
     for part in unread(driver) { logError(part.text) }
     if let path = input.writePath, decode.secrets?.hasBlocks == true, !decode.writesSecrets {
       logError(
@@ -24,7 +24,7 @@ extension Run {
   }
 
   /// What there is of a capture beside what was decoded, and what to do about it.
-  func unread(_ driver: Driver) -> [ReportModel.Unread] {
+  package func unread(_ driver: Driver) -> [ReportModel.Unread] {
     [
       unknownTypes(driver), encrypted(driver), partlyEncrypted(driver), translated(driver), multipath(driver),
       undecoded(driver), datagrams(driver),
@@ -47,7 +47,7 @@ extension Run {
   }
 
   /// The profile that names the types of less than half of all frames, and the built-in one that may be meant; `nil` where there is none.
-  func mistakenProfile(_ driver: Driver) -> (plan: String, other: String?, unknown: UInt64, frames: UInt64)? {
+  package func mistakenProfile(_ driver: Driver) -> (plan: String, other: String?, unknown: UInt64, frames: UInt64)? {
     let unknown = driver.engine.totals.issues[Int(IssueKind.unknownType.rawValue)]
     guard unknown > 0 else { return nil }
     let summary = summary(driver)
@@ -58,7 +58,7 @@ extension Run {
   }
 
   /// A built-in profile that is not in use, and is for this port.
-  func builtInProfile(forPort port: UInt16) -> String? {
+  package func builtInProfile(forPort port: UInt16) -> String? {
     let used = Set(plans.map(\.name))
     return BuiltInProfiles.names.first { name in
       !used.contains(name) && (try? BuiltInProfiles.plan(name))?.ports.contains(port) == true

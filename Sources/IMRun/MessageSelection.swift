@@ -28,7 +28,7 @@ package struct MessageChoice: Sendable {
   package init() {}
 
   /// Whether nothing is chosen.
-  var isEmpty: Bool { !choosesFates && scope.isEmpty }
+  package var isEmpty: Bool { !choosesFates && scope.isEmpty }
   /// Whether messages are chosen by what became of them.
   var choosesFates: Bool { lost || rejected || retried || damaged }
 }
@@ -50,7 +50,7 @@ package struct MessageScope: Sendable {
 }
 
 /// The sessions and connections of a scope of which some message was seen.
-final class ScopeFindings {
+package final class ScopeFindings {
   private var scope: MessageScope
   private var hasMessages = false
 
@@ -65,7 +65,7 @@ final class ScopeFindings {
   }
 
   /// Reports those without a message, if the capture has messages at all.
-  func tell() {
+  package func tell() {
     guard hasMessages else { return }
     if !scope.sessions.isEmpty {
       logError(
@@ -80,7 +80,7 @@ final class ScopeFindings {
 }
 
 /// Says of a message whose fate is final whether it is wanted: by the choice, where one applies, and by the filter.
-struct MessageSelection {
+package struct MessageSelection {
   let choice: MessageChoice
   let filter: Filter?
   /// The named fields of profiles, where the filter names some.
@@ -91,7 +91,7 @@ struct MessageSelection {
   let findings: ScopeFindings?
 
   /// A selection by `choice` and by a filter over messages. `times` is what the scope's texts mean.
-  init(_ choice: MessageChoice, _ filter: Run.MessageFilter, times: TimeRange? = nil) {
+  package init(_ choice: MessageChoice, _ filter: Run.MessageFilter, times: TimeRange? = nil) {
     self.choice = choice
     self.times = times
     findings =
@@ -101,7 +101,7 @@ struct MessageSelection {
   }
 
   /// The fields that are kept with messages, by their indices in the schema of `names`.
-  var keptFields: [Int] { filter?.fieldsUsed ?? [] }
+  package var keptFields: [Int] { filter?.fieldsUsed ?? [] }
 
   /// Whether the filter looks into bodies, which have to be kept for it.
   var needsBodies: Bool { filter?.fieldsUsed.contains(MessageField.tlv.rawValue) ?? false }
