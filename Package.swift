@@ -53,7 +53,8 @@ let offered: [Product] =
         "IMRedaction",
         "IMFilter",
         "IMOwners", "IMTerminal", "IMBrowser", "IMStore",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMSystem", "IMRun", "IMDelivery", "IMWeb", "IMPipeline",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMSystem", "IMRun", "IMFiles", "IMDelivery", "IMWeb",
+        "IMPipeline",
         "IMCommandLine",
         "IMEndpointCore",
         "IMEndpoint",
@@ -139,6 +140,13 @@ let package = Package(
         "IMTLS", "IMFields", "IMCapture", "IMTerminal", "IMYAML", "IMWire", "CSandbox",
       ], isCold: true),
     room(
+      "IMFiles",
+      [
+        "IMRun", "IMDelivery", "IMSystem", "IMDocuments", "IMOTLP", "IMOutput", "IMAlerts", "IMMetrics", "IMOwners",
+        "IMEngine",
+        "IMShip", "IMCapture", "IMWire", "CSandbox",
+      ], isCold: true),
+    room(
       "IMDelivery",
       [
         "IMSystem", "IMShip", "IMDocuments", "IMOTLP", "IMOutput", "IMAlerts", "IMEngine", "IMProfile", "IMCapture",
@@ -148,7 +156,8 @@ let package = Package(
     room(
       "IMPipeline",
       [
-        "IMRun", "IMSystem", "IMDelivery", "IMWeb", "IMCapture", "IMEngine", "IMTLS", "IMFields", "IMProfile",
+        "IMRun", "IMFiles", "IMSystem", "IMDelivery", "IMWeb", "IMCapture", "IMEngine", "IMTLS", "IMFields",
+        "IMProfile",
         "IMInference",
         "IMRedaction",
         "IMMetrics",
@@ -165,7 +174,8 @@ let package = Package(
     .executableTarget(
       name: "imdump",
       dependencies: [
-        "IMPipeline", "IMRun", "IMDelivery", "IMSystem", "IMShip", "IMBrowser", "IMReport", "IMOTLP", "IMDocuments",
+        "IMPipeline", "IMRun", "IMFiles", "IMDelivery", "IMSystem", "IMShip", "IMBrowser", "IMReport", "IMOTLP",
+        "IMDocuments",
         "IMOutput",
         "IMMetrics",
         "IMEngine",
@@ -217,7 +227,8 @@ let package = Package(
     tests(
       "IMPipelineTests",
       [
-        "IMPipeline", "IMRun", "IMSystem", "IMDelivery", "IMWeb", "IMBrowser", "IMCapture", "IMEngine", "IMMetrics",
+        "IMPipeline", "IMRun", "IMFiles", "IMSystem", "IMDelivery", "IMWeb", "IMBrowser", "IMCapture", "IMEngine",
+        "IMMetrics",
         "IMDocuments", "IMOutput",
         "IMProfile",
         "IMReport", "IMStore", "IMTerminal", "IMWire",

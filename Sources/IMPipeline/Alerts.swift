@@ -3,6 +3,7 @@ import IMCapture
 import IMDelivery
 import IMDocuments
 import IMEngine
+import IMFiles
 import IMOutput
 import IMOwners
 import IMProfile

@@ -3,6 +3,7 @@ import IMCapture
 package import IMDelivery
 package import IMDocuments
 import IMEngine
+package import IMFiles
 import IMMetrics
 package import IMOTLP
 import IMOutput

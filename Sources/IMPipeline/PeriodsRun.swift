@@ -1,5 +1,6 @@
 import IMCapture
 import IMEngine
+import IMFiles
 import IMMetrics
 import IMOutput
 import IMRun

@@ -1,6 +1,7 @@
 import IMCommandLine
 import IMDelivery
 import IMDocuments
+import IMFiles
 import IMOTLP
 import IMOutput
 import IMPipeline

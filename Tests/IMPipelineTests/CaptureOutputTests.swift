@@ -4,6 +4,7 @@ import IMCapture
 import IMWire
 import Testing
 
+@testable import IMFiles
 @testable import IMPipeline
 @testable import IMRun
 

@@ -1,6 +1,7 @@
 import Glibc
 import Testing
 
+@testable import IMFiles
 @testable import IMPipeline
 @testable import IMRun
 

@@ -3,6 +3,7 @@ import IMDocuments
 import IMShip
 import Testing
 
+@testable import IMFiles
 @testable import IMPipeline
 
 /// Which log files go when they have no more room together.

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import IMFiles
 @testable import IMPipeline
 
 /// Lines in a file on a disk that has no room, and has some again. A pipe that nobody reads is such a disk.

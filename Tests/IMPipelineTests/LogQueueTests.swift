@@ -3,6 +3,7 @@ import IMDocuments
 import Synchronization
 import Testing
 
+@testable import IMFiles
 @testable import IMPipeline
 
 /// A queue in front of a disk that the test lets write, or not.

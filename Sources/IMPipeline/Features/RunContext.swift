@@ -1,6 +1,7 @@
 import IMAlerts
 package import IMDelivery
 import IMDocuments
+import IMFiles
 import IMRun
 import IMSystem
 import IMWeb

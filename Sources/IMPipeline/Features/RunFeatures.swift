@@ -1,5 +1,6 @@
 import IMDelivery
 import IMEngine
+import IMFiles
 import IMOutput
 import IMRun
 import IMSystem

@@ -1,6 +1,7 @@
 import Glibc
 import IMCapture
 import IMEngine
+import IMFiles
 import IMMetrics
 import IMOutput
 import IMRun

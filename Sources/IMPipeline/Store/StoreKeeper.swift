@@ -1,6 +1,7 @@
 import Glibc
 import IMCapture
 import IMEngine
+import IMFiles
 import IMOutput
 import IMRun
 import IMStore

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// What waits is bounded. While there is no room, documents are lost and counted; the capture goes on. The thread begins with
 /// the first document: a thread that is older than the limits on what the process may do would not have them.
-final class LogQueue: @unchecked Sendable {
+package final class LogQueue: @unchecked Sendable {
   /// What is to be done, in order.
   enum Job: Sendable {
     case lines(LogSeries, [UInt8])
@@ -40,7 +40,7 @@ final class LogQueue: @unchecked Sendable {
   }
 
   /// A queue for the files of `folder`, which is the queue's alone from its first lines on.
-  convenience init(_ folder: LogFolder, limit: Int) {
+  package convenience init(_ folder: LogFolder, limit: Int) {
     let handed = Handed(folder: folder)
     self.init(limit: limit) { dataset, lines in
       if let dataset { handed.folder.write(dataset, lines) } else { handed.folder.turn() }
@@ -57,11 +57,11 @@ final class LogQueue: @unchecked Sendable {
   }
 
   /// Gives the line that files begin with, once there is one, with a name in it. The capture's thread calls it.
-  var head: (String) -> String? = { _ in nil }
+  package var head: (String) -> String? = { _ in nil }
   private static let place = "name-of-this-file"
 
   /// What is lost so far.
-  var losses: LogFolder.Losses {
+  package var losses: LogFolder.Losses {
     state.withLock {
       LogFolder.Losses(dropped: $0.written.dropped + $0.refused.dropped, failed: $0.written.failed + $0.refused.failed)
     }
@@ -69,23 +69,23 @@ final class LogQueue: @unchecked Sendable {
 
   /// Has whole lines written; false, and they are lost, where there is no room for them.
   @discardableResult
-  func write(_ dataset: LogSeries, _ lines: UnsafeRawBufferPointer) -> Bool {
+  package func write(_ dataset: LogSeries, _ lines: UnsafeRawBufferPointer) -> Bool {
     if state.withLock({ $0.head == nil }), let line = head(Self.place) { state.withLock { $0.head = line } }
     return add(.lines(dataset, Array(lines)), lines.count) ?? refuse(LogFile.count(lines[...]))
   }
 
   /// Has other files follow.
-  func turn() { _ = add(.turn, 0) }
+  package func turn() { _ = add(.turn, 0) }
 
   /// Waits until what was handed over is written, for at most so many seconds; whether it is.
-  func settle(within seconds: Int, isEnd: Bool = false) -> Bool {
+  package func settle(within seconds: Int, isEnd: Bool = false) -> Bool {
     let reached = DispatchSemaphore(value: 0)
     _ = add(.mark(reached, isEnd: isEnd), 0)
     return reached.wait(timeout: .now() + .seconds(seconds)) == .success
   }
 
   /// Waits likewise, for the end: what waits then is lost.
-  func finish(within seconds: Int) {
+  package func finish(within seconds: Int) {
     guard !settle(within: seconds, isEnd: true) else { return }
     let left = state.withLock { state in
       var left: UInt64 = 0

@@ -1,18 +1,21 @@
 import IMCapture
-import IMRun
+package import IMRun
 import IMWire
 
 /// Where the packets of a batch stand in the capture files that a run writes with `-w`: so that a store says where the bytes of messages
 /// are.
-final class WrittenPackets {
+package final class WrittenPackets {
   /// The packets of the batch, in its order.
-  private(set) var packets: [BatchPlaces.Packet] = []
+  package private(set) var packets: [BatchPlaces.Packet] = []
   /// The number of the file that is written, from 1; 0 before the first.
-  private(set) var number: UInt32 = 0
+  package private(set) var number: UInt32 = 0
   private var begun: [(number: UInt32, path: String)] = []
 
+  /// Nothing is written yet.
+  package init() {}
+
   /// A batch begins.
-  func clear() { packets.removeAll(keepingCapacity: true) }
+  package func clear() { packets.removeAll(keepingCapacity: true) }
 
   /// A file begins. One that had its path before is there no more.
   func begin(_ path: String) {
@@ -28,7 +31,7 @@ final class WrittenPackets {
   }
 
   /// The files that were begun since the last call.
-  func takeBegun() -> [(number: UInt32, path: String)] {
+  package func takeBegun() -> [(number: UInt32, path: String)] {
     defer { begun = [] }
     return begun
   }

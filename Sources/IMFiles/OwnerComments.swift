@@ -1,10 +1,10 @@
 import IMEngine
-import IMOwners
+package import IMOwners
 import IMRun
-import IMWire
+package import IMWire
 
 /// Comments for the packets of a capture file: whose each connection is, once it is known.
-final class OwnerComments {
+package final class OwnerComments {
   /// Packets of a connection at which its owner is asked for: a server has no socket yet when the first one comes.
   private static let attempts: Set<UInt8> = [1, 4, 16, 64]
   /// Connections that are remembered.
@@ -15,10 +15,11 @@ final class OwnerComments {
   /// Packets of each connection, up to that at which its owner was told.
   private var seen: [EndpointPair: UInt8] = [:]
 
-  init(_ owners: ConnectionOwners) { self.owners = owners }
+  /// Comments that `owners` knows.
+  package init(_ owners: ConnectionOwners) { self.owners = owners }
 
   /// What there is to say of a packet: `imdump: owner im-gateway.service, user 33`. Packets come in their order.
-  func comment(_ record: PacketRecord, _ bytes: RawSpan) -> String? {
+  package func comment(_ record: PacketRecord, _ bytes: RawSpan) -> String? {
     guard case .ends(let one, let other) = finder.place(bytes, record) else { return nil }
     let pair = EndpointPair(one, other)
     let count = seen[pair] ?? 0

@@ -1,23 +1,23 @@
 import CSandbox
 import Glibc
-import IMCapture
+package import IMCapture
 import IMMetrics
 import IMOutput
-import IMRun
-import IMSystem
-import IMWire
+package import IMRun
+package import IMSystem
+package import IMWire
 
 /// The capture files of `-w`: one, or one after another.
 ///
 /// The folder is opened at once, and every later file by its name in that folder, following no link: so neither the rights
 /// that the run gives up nor a folder that is moved or a link that is laid in the way change where files are made. Every
 /// file is whole: a header, and records of whole packets.
-final class CaptureOutput {
+package final class CaptureOutput {
   /// Nanoseconds that the clock must be past a period's end, before it is ended without a packet: packets of before may
   /// still stand in the kernel's buffer.
   private static var patience: Int64 { 1_000_000_000 }
   /// Seconds after which a live run writes what waits.
-  static var flushTime: Double { 0.5 }
+  package static var flushTime: Double { 0.5 }
 
   private let path: String
   private let rotation: RotationOptions
@@ -31,7 +31,7 @@ final class CaptureOutput {
   /// The file that is to be written, before its header can be.
   private var prepared: Int32?
   /// What opens further files, where this process may not.
-  private(set) var outputBroker: OutputBroker?
+  package private(set) var outputBroker: OutputBroker?
   private var name = ""
   /// The number of the file within its period.
   private var number = 0
@@ -43,10 +43,10 @@ final class CaptureOutput {
   /// When the period ends, in nanoseconds since 1970.
   private var periodEnd = Int64.max
   /// Told where each packet stands.
-  var written: WrittenPackets?
+  package var written: WrittenPackets?
 
   /// Files of `form` at `path`, `-` for standard output. Throws where the folder cannot be opened, or the name is none.
-  init(path: String, rotation: RotationOptions, form: CaptureWriter.Form = .pcap) throws(CaptureError) {
+  package init(path: String, rotation: RotationOptions, form: CaptureWriter.Form = .pcap) throws(CaptureError) {
     self.path = path
     self.form = form
     self.rotation = rotation
@@ -65,16 +65,16 @@ final class CaptureOutput {
   }
 
   /// Whether a file is open.
-  var isOpen: Bool { writer != nil }
+  package var isOpen: Bool { writer != nil }
   /// Whether the file can be opened again under its name: it is no pipe, and not standard output.
-  var canReopen: Bool { folder != nil }
+  package var canReopen: Bool { folder != nil }
   /// The folder, where this process makes the further files itself.
-  var ownFolder: Int32? { outputBroker == nil ? folder : nil }
+  package var ownFolder: Int32? { outputBroker == nil ? folder : nil }
   /// Whether the first file can only be named when the first packet is there.
-  var needsTime: Bool { rotation.seconds != nil }
+  package var needsTime: Bool { rotation.seconds != nil }
 
   /// Opens the first file, for packets of one link type; `time` is what its name tells.
-  func open(_ linkType: UInt16, at time: Timestamp) throws(CaptureError) {
+  package func open(_ linkType: UInt16, at time: Timestamp) throws(CaptureError) {
     guard writer == nil else { return }
     self.linkType = linkType
     if rotation.isOn {
@@ -109,19 +109,19 @@ final class CaptureOutput {
   }
 
   /// Opens the one file before it is known what will be in it, while this process may.
-  func prepare() throws(CaptureError) {
+  package func prepare() throws(CaptureError) {
     guard !rotation.isOn, path != "-", prepared == nil, writer == nil else { return }
     prepared = try output { () throws(CaptureError) in try OutputFile.open(path) }
   }
 
   /// Gives the open file to the user that the run becomes, where further ones will be that user's too.
-  func give(to user: Sandbox.User) {
+  package func give(to user: Sandbox.User) {
     guard rotation.isOn, let writer else { return }
     _ = fchown(writer.descriptor, user.uid, user.gid)
   }
 
   /// Has further files opened by `outputBroker`, where the user that the run becomes may not make them.
-  func use(_ outputBroker: OutputBroker) {
+  package func use(_ outputBroker: OutputBroker) {
     guard let folder else { return }
     let isUsed = outputBroker.begin(
       folder: folder, formats: [names.template], isTimed: names.isTimed, digits: names.digits, count: names.count)
@@ -129,7 +129,7 @@ final class CaptureOutput {
   }
 
   /// Throws where this process may not make the files that are to come.
-  func checkRights() throws(CaptureError) {
+  package func checkRights() throws(CaptureError) {
     guard rotation.isOn, let folder = ownFolder, faccessat(folder, ".", W_OK | X_OK, 0) != 0 else { return }
     let place = folderName.isEmpty ? "the folder" : folderName
     throw CaptureError(
@@ -140,7 +140,7 @@ final class CaptureOutput {
 
   /// Writes packets, with what `comment` says of each. Returns how many belong to this run: fewer than all when `-W` has ended
   /// it.
-  func write(
+  package func write(
     _ records: Span<PacketRecord>, _ bytes: RawSpan, comment: ((PacketRecord) -> String?)? = nil
   ) throws(CaptureError) -> Int {
     for i in records.indices {
@@ -164,17 +164,17 @@ final class CaptureOutput {
   }
 
   /// Writes TLS secrets, lines of a key log, before the packets that come next; where no file is open yet, they are dropped.
-  func write(secrets lines: [UInt8]) throws(CaptureError) { try writer?.write(secrets: lines) }
+  package func write(secrets lines: [UInt8]) throws(CaptureError) { try writer?.write(secrets: lines) }
 
   /// Ends a period of which the clock says that it is over. Live only. Returns whether the run goes on.
-  func advance(to now: Timestamp) throws(CaptureError) -> Bool {
+  package func advance(to now: Timestamp) throws(CaptureError) -> Bool {
     guard writer != nil, rotation.seconds != nil, now.nanoseconds &- Self.patience >= periodEnd else { return true }
     return try turn(at: Timestamp(nanoseconds: now.nanoseconds &- Self.patience))
   }
 
   /// Opens the file again where its name now stands for another one, or none: it was renamed. Writing goes on in the old
   /// one, and that is said, where that cannot be.
-  func reopen() throws(CaptureError) {
+  package func reopen() throws(CaptureError) {
     guard let writer, let folder else { return }
     try writer.flush()
     var mine = stat(), there = stat()
@@ -200,16 +200,16 @@ final class CaptureOutput {
   }
 
   /// Writes all that waits.
-  func flush() throws(CaptureError) { try writer?.flush() }
+  package func flush() throws(CaptureError) { try writer?.flush() }
 
   /// Closes the open file.
-  func close() throws(CaptureError) {
+  package func close() throws(CaptureError) {
     defer { writer = nil }
     try writer?.close()
   }
 
   /// Forgets a file that cannot be written: closing it would try again, and fail again.
-  func abandon() { writer = nil }
+  package func abandon() { writer = nil }
 
   private func stay(_ reason: String) {
     logError("\(folderName)\(name): cannot reopen: \(reason); still writing to the file that had this name")

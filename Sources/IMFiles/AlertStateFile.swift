@@ -1,17 +1,17 @@
 import CSandbox
 import Glibc
-import IMAlerts
-import IMCapture
+package import IMAlerts
+package import IMCapture
 import IMDelivery
 import IMOutput
-import IMSystem
+package import IMSystem
 import IMWire
 
 /// The file in which rules keep what they have counted and told until the next run: `--state`.
 ///
 /// It is replaced as a whole: a state is written beside it, and then takes its name. A live run has a thread for that, so that the capture does
 /// not wait for a disk; of states that wait, the last one is written.
-final class AlertStateFile {
+package final class AlertStateFile {
   /// Seconds between two states of a live run, and between two where an alert was told meanwhile.
   private static let pause = 10.0, shortPause = 1.0
   /// How many times as long as it took to make a state passes before the next one.
@@ -21,9 +21,9 @@ final class AlertStateFile {
   /// The descriptor of its lock, by which other processes see that this one has the file; a negative errno where it has none.
   private let lock: Int32
   /// The open folder.
-  var folder: Int32 { file.folder }
+  package var folder: Int32 { file.folder }
   /// The names of files that are made in the folder, as a pattern of fnmatch(3).
-  var pattern: String { file.pattern }
+  package var pattern: String { file.pattern }
   private var path: String { file.path }
   /// What the file said when the run began; `nil` for none.
   private(set) var kept: AlertSnapshot?
@@ -32,7 +32,7 @@ final class AlertStateFile {
   private var isTooLarge = false
 
   /// The file at `path`, in a folder that exists. A file that is no state is put aside, and that is said.
-  init(path: String, maximumSeries: Int) throws(UsageError) {
+  package init(path: String, maximumSeries: Int) throws(UsageError) {
     file = try AtomicFile(path: path, option: "--state", mode: 0o600)
     writer = Writer(file)
     lock = file.lock()
@@ -71,29 +71,29 @@ final class AlertStateFile {
   }
 
   /// Says why the run begins without the state.
-  func drop(_ reason: String) {
+  package func drop(_ reason: String) {
     kept = nil
     logError("--state \(shown(path)): \(reason); rules start without a state")
   }
 
   /// The state that was kept, once.
-  func take() -> AlertSnapshot? {
+  package func take() -> AlertSnapshot? {
     defer { kept = nil }
     return kept
   }
 
   /// Throws where this process may not make files in the folder, or has no lock.
-  func checkRights() throws(CaptureError) {
+  package func checkRights() throws(CaptureError) {
     try requireMayMakeFiles(in: folder, path, "cannot write the alert state")
     guard lock < 0 else { return }
     throw CaptureError(.ioError, path, "cannot lock the alert state: \(systemText(-lock))", errno: -lock)
   }
 
   /// Whether it is time to write a state. After `isTold` an alert was told since the last one.
-  func isDue(_ now: Double, isTold: Bool) -> Bool { now >= (isTold ? urgentAt : nextAt) }
+  package func isDue(_ now: Double, isTold: Bool) -> Bool { now >= (isTold ? urgentAt : nextAt) }
 
   /// Hands a state to the thread that writes it. `snapshot` is called once.
-  func write(at now: Double, _ snapshot: () -> AlertSnapshot?) throws(CaptureError) {
+  package func write(at now: Double, _ snapshot: () -> AlertSnapshot?) throws(CaptureError) {
     let bytes = bytes(of: snapshot)
     let pause = (MonotonicClock.seconds() - now) * Self.share
     (nextAt, urgentAt) = (now + max(Self.pause, pause), now + max(Self.shortPause, pause))
@@ -101,7 +101,7 @@ final class AlertStateFile {
   }
 
   /// Writes the last state. Whether the file has it, or there is none.
-  func finish(_ snapshot: AlertSnapshot?) -> Bool {
+  package func finish(_ snapshot: AlertSnapshot?) -> Bool {
     let bytes = bytes { snapshot }
     return writer.finish(bytes) && !isTooLarge
   }

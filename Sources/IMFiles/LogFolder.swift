@@ -1,11 +1,11 @@
 import CSandbox
 import Glibc
-import IMCapture
-import IMDocuments
-import IMOTLP
+package import IMCapture
+package import IMDocuments
+package import IMOTLP
 import IMOutput
-import IMSystem
-import IMWire
+package import IMSystem
+package import IMWire
 
 /// What the files of a log folder hold.
 package enum LogFormat: String, CaseIterable, Sendable {
@@ -16,10 +16,11 @@ package enum LogFormat: String, CaseIterable, Sendable {
 }
 
 /// What the files of one name hold, one after another: a dataset, or a signal of OpenTelemetry.
-enum LogSeries: CaseIterable, Sendable {
+package enum LogSeries: CaseIterable, Sendable {
   case dataset(ECSDataset), signal(OTLPSignal)
 
-  static let allCases = ECSDataset.allCases.map(Self.dataset) + OTLPSignal.allCases.map(Self.signal)
+  /// Those of documents, and those of telemetry.
+  package static let allCases = ECSDataset.allCases.map(Self.dataset) + OTLPSignal.allCases.map(Self.signal)
 
   /// Its place in `allCases`.
   var index: Int {
@@ -60,7 +61,7 @@ package struct LogOptions: Equatable, Sendable {
 ///
 /// A name is used once, and nothing is renamed or cut: who follows the files sees each grow, and then another one. Where this
 /// process may make no files, an output broker makes them. A file is made when its first document is there.
-final class LogFolder {
+package final class LogFolder {
   /// One dataset's file.
   private struct Series {
     var file: LogFile?
@@ -81,18 +82,22 @@ final class LogFolder {
   private var series = [Series](repeating: Series(), count: LogSeries.allCases.count)
   private var kept = KeptLogFiles()
   /// Gives the first line of a file.
-  var firstLine: (String) -> String? = { _ in nil }
+  package var firstLine: (String) -> String? = { _ in nil }
   /// Documents that are lost, and times when something could not be written.
-  struct Losses: Sendable {
-    var dropped: UInt64 = 0, failed: UInt64 = 0
+  package struct Losses: Sendable {
+    /// How many of each.
+    package var dropped: UInt64 = 0, failed: UInt64 = 0
+
+    /// So many; none where nothing is said.
+    package init(dropped: UInt64 = 0, failed: UInt64 = 0) { (self.dropped, self.failed) = (dropped, failed) }
   }
 
   /// What is lost so far.
-  private(set) var losses = Losses()
+  package private(set) var losses = Losses()
   private var hasComplained = false
 
   /// Files of the run named `run`, in a folder that is made where there is none.
-  init(_ options: LogOptions, run: String) throws(UsageError) {
+  package init(_ options: LogOptions, run: String) throws(UsageError) {
     self.options = options
     self.run = run
     isMade = mkdir(options.folder, 0o755) == 0
@@ -106,17 +111,17 @@ final class LogFolder {
   deinit { Glibc.close(handle) }
 
   /// The socket of the process that makes the files, where there is one.
-  var usedBroker: OutputBroker? { outputBroker }
+  package var usedBroker: OutputBroker? { outputBroker }
   /// The folder, where this process makes the files itself.
-  var ownFolder: Int32? { outputBroker == nil ? handle : nil }
+  package var ownFolder: Int32? { outputBroker == nil ? handle : nil }
 
   /// Gives a folder that was made here to the user that the run becomes, whose files will stand in it.
-  func give(to user: Sandbox.User) {
+  package func give(to user: Sandbox.User) {
     if isMade { user.own(folder: handle) }
   }
 
   /// Has files made by `outputBroker`, where the user that the run becomes may not make them.
-  func use(_ outputBroker: OutputBroker) {
+  package func use(_ outputBroker: OutputBroker) {
     let formats = LogSeries.allCases.map { "\($0.name).\(run)-" }
     if outputBroker.begin(folder: handle, formats: formats, suffix: ".ndjson", digits: 1, count: .max) {
       self.outputBroker = outputBroker
@@ -124,13 +129,13 @@ final class LogFolder {
   }
 
   /// Throws where neither this process nor an output broker may make files.
-  func checkRights() throws(CaptureError) {
+  package func checkRights() throws(CaptureError) {
     guard outputBroker == nil else { return }
     try requireMayMakeFiles(in: handle, options.folder, "documents cannot be written")
   }
 
   /// Appends whole lines to the file of `dataset`, and makes one where there is none.
-  func write(_ dataset: LogSeries, _ lines: UnsafeRawBufferPointer) {
+  package func write(_ dataset: LogSeries, _ lines: UnsafeRawBufferPointer) {
     var rest = lines[...]
     repeat {
       guard let file = series[dataset.index].file ?? open(dataset) else {
@@ -149,14 +154,14 @@ final class LogFolder {
   }
 
   /// Whether other files follow after a minute that began at `start`, now that the time is `now`: it lies in another period.
-  func isTurn(from start: Timestamp, to now: Timestamp) -> Bool {
+  package func isTurn(from start: Timestamp, to now: Timestamp) -> Bool {
     guard let minutes = options.minutes else { return false }
     let periods = ClockPeriods(seconds: minutes * 60)
     return periods.period(at: start.seconds).number != periods.period(at: now.seconds).number
   }
 
   /// Ends all files; others follow when there is something to write.
-  func turn() {
+  package func turn() {
     for dataset in LogSeries.allCases { close(dataset) }
   }
 

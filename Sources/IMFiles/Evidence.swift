@@ -1,12 +1,12 @@
 import CSandbox
 import Glibc
-import IMAlerts
-import IMCapture
+package import IMAlerts
+package import IMCapture
 import IMEngine
 import IMOutput
 import IMRun
-import IMSystem
-import IMWire
+package import IMSystem
+package import IMWire
 
 /// Keeps the packets of late, and writes those behind an alert to a capture of their own: `--evidence`.
 ///
@@ -14,7 +14,7 @@ import IMWire
 /// samples in the rule's windows, up to the moment at which it fired, and the packet that showed that the moment had come.
 /// imdump fires the same alert over it again. Packets are kept in memory up to a limit; what is older is not in the capture. The oldest captures
 /// in the folder are deleted where they have more bytes than they may; no other file is, and the newest capture stays however large it is.
-final class Evidence {
+package final class Evidence {
   /// Bytes of packets that are kept, and bytes that are kept together.
   private static let capacity = 64 << 20
   private static let slabSize = 256 << 10
@@ -34,7 +34,7 @@ final class Evidence {
   }
 
   /// The open folder.
-  let folder: Int32
+  package let folder: Int32
   private let path: String
   private let isMade: Bool
   private var slabs: [Slab] = []
@@ -44,7 +44,7 @@ final class Evidence {
   private var hasForgotten = false
   private var wanted: [Wanted] = []
   /// Whether a capture could not be written, and no more are.
-  private(set) var hasFailed = false
+  package private(set) var hasFailed = false
   /// A capture of an alert in the folder.
   private struct Capture {
     var name: String
@@ -59,12 +59,12 @@ final class Evidence {
   private var folderBytes: Int64 = 0
   private let maximumBytes: Int64
   /// Captures that were deleted for newer ones.
-  private(set) var deleted: UInt64 = 0
+  package private(set) var deleted: UInt64 = 0
   /// Names of captures that are there or will be; none is written over.
   private var taken: Set<String> = []
 
   /// Evidence in the folder at `path`, which is made where there is none. The captures in it are to have no more than `maximumBytes`.
-  init(folder path: String, maximumBytes: Int64) throws(UsageError) {
+  package init(folder path: String, maximumBytes: Int64) throws(UsageError) {
     self.maximumBytes = maximumBytes
     isMade = mkdir(path, 0o755) == 0
     if !isMade, errno != EEXIST {
@@ -124,17 +124,17 @@ final class Evidence {
   deinit { close(folder) }
 
   /// Gives a folder that was made here to the user that the run becomes, whose files will stand in it.
-  func give(to user: Sandbox.User) {
+  package func give(to user: Sandbox.User) {
     if isMade { user.own(folder: folder) }
   }
 
   /// Throws where this process may not make files in the folder.
-  func checkRights() throws(CaptureError) {
+  package func checkRights() throws(CaptureError) {
     try requireMayMakeFiles(in: folder, path, "cannot write evidence captures")
   }
 
   /// Keeps a batch.
-  func keep(_ bytes: RawSpan, _ records: Span<PacketRecord>) {
+  package func keep(_ bytes: RawSpan, _ records: Span<PacketRecord>) {
     guard !records.isEmpty else { return }
     if slabs.isEmpty || slabs[slabs.count - 1].bytes.count >= Self.slabSize { slabs.append(Slab()) }
     let last = slabs.count - 1
@@ -159,7 +159,7 @@ final class Evidence {
   }
 
   /// Gives an alert that fires the name of its capture, which is written after the batch.
-  func want(_ event: inout AlertEvent) {
+  package func want(_ event: inout AlertEvent) {
     guard event.state == .firing, !event.contributors.isEmpty, !hasFailed else { return }
     let stem = "\(event.rule.name)-\(event.id)"
     var name = "\(stem).pcap", copy = 1
@@ -172,7 +172,7 @@ final class Evidence {
   }
 
   /// Writes what is wanted.
-  func write() {
+  package func write() {
     for evidence in wanted { write(evidence) }
     wanted.removeAll()
   }
