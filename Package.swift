@@ -220,7 +220,9 @@ let package = Package(
     tests("IMAlertsTests", ["IMAlerts", "IMEngineTestSupport", "IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
     tests(
       "IMOutputTests",
-      ["IMOutput", "IMEngineTestSupport", "IMMetrics", "IMEngine", "IMFilter", "IMTerminal", "IMWire"]),
+      [
+        "IMOutput", "IMEngineTestSupport", "IMAlerts", "IMMetrics", "IMEngine", "IMFilter", "IMTerminal", "IMWire",
+      ]),
     tests(
       "IMDocumentsTests",
       ["IMDocuments", "IMOTLP", "IMEngineTestSupport", "IMOutput", "IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
