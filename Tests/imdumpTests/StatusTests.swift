@@ -1,4 +1,5 @@
 import Foundation
+import IMTestSupport
 import Testing
 
 /// Why something was refused: the status of the answer, by number and name, is the same in every output and for filters.

@@ -1,30 +1,34 @@
-import Testing
-
 /// Reads the pages that `imdump report` writes, as far as tests ask: an independent and strict reader, which knows no entity but five
 /// and no tag that needs no end but those of HTML.
-struct PageParser {
+package struct PageParser {
   /// A piece of a page.
-  final class Element {
-    let name: String
-    var attributes: [String: String] = [:]
-    var children: [Element] = []
+  package final class Element {
+    /// The name of its tag.
+    package let name: String
+    /// Its attributes, by their names.
+    package internal(set) var attributes: [String: String] = [:]
+    /// The elements directly in it.
+    package internal(set) var children: [Element] = []
     /// Text directly in it, and in what it holds, in order.
     var pieces: [(text: String?, child: Element?)] = []
 
     init(_ name: String) { self.name = name }
 
-    var text: String { pieces.map { $0.text ?? $0.child?.text ?? "" }.joined() }
-    var all: [Element] { [self] + children.flatMap(\.all) }
-    func first(_ name: String) -> Element? { all.first { $0.name == name } }
+    /// All of the text in it.
+    package var text: String { pieces.map { $0.text ?? $0.child?.text ?? "" }.joined() }
+    /// It, and all elements in it.
+    package var all: [Element] { [self] + children.flatMap(\.all) }
+    /// The first element of this name.
+    package func first(_ name: String) -> Element? { all.first { $0.name == name } }
   }
 
   /// What is wrong with a page.
-  struct Mistake: Error, CustomStringConvertible { var description: String }
+  package struct Mistake: Error, CustomStringConvertible { package var description: String }
 
   private static let empty: Set<String> = ["meta", "!doctype", "path", "rect", "wbr"]
 
   /// The page as a tree.
-  static func read(_ page: String) throws -> Element {
+  package static func read(_ page: String) throws -> Element {
     let bytes = Array(page.utf8)
     var stack = [Element("")]
     var i = 0
@@ -120,13 +124,13 @@ struct PageParser {
   }
 
   /// The rows of a table's body, as texts.
-  static func rows(_ page: Element, _ id: String) -> [[String]] {
+  package static func rows(_ page: Element, _ id: String) -> [[String]] {
     let table = page.all.first { $0.attributes["id"] == id }
     return table?.first("tbody")?.children.map { $0.children.map(\.text) } ?? []
   }
 
   /// The heads of a table's columns.
-  static func heads(_ page: Element, _ id: String) -> [String] {
+  package static func heads(_ page: Element, _ id: String) -> [String] {
     page.all.first { $0.attributes["id"] == id }?.first("thead")?.all.filter { $0.name == "th" }.map(\.text) ?? []
   }
 }
