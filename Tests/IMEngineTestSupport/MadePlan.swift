@@ -2,8 +2,11 @@ package import IMEngine
 
 /// Plans made by hand, for tests of rooms that know no profile.
 package enum MadePlan {
-  /// `tjp` as a plan made by hand, so that these tests need no profile.
-  package static func tjp() -> ProtocolPlan {
+  /// `tjp` as a plan made by hand, so that these tests need no profile; or the same with another name, with clients that have names
+  /// in the place of numbers, and with names of statuses.
+  package static func tjp(
+    name: String = "tjp", hasSessionNumbers: Bool = true, statusNames: [UInt64: String] = [:]
+  ) -> ProtocolPlan {
     var draft = ProtocolPlan.Draft()
     draft.plan.magicMask = 0xffff_ffff_ff00_0000
     draft.plan.magic = 0xdeca_fbad_0100_0000
@@ -14,7 +17,8 @@ package enum MadePlan {
     draft.plan.type = Field(offset: 6, byteCount: 2)
     draft.plan.sequence = Field(offset: 8, byteCount: 4)
     draft.plan.time = Field(offset: 12, byteCount: 4)
-    draft.plan.session = Field(offset: 18, byteCount: 2)
+    if hasSessionNumbers { draft.plan.session = Field(offset: 18, byteCount: 2) }
+    draft.statusNames[0] = statusNames
     draft.plan.checksum = Field(offset: 24, byteCount: 4)
     draft.plan.checksumRule = .crc32
     draft.plan.checksumEitherOrder = true
@@ -47,7 +51,7 @@ package enum MadePlan {
       draft.kinds.append(kind)
     }
     return ProtocolPlan(
-      name: "tjp", version: "1", ports: [8080], typeNames: ["data", "heartbeat", "ack", "control", "receipt"],
+      name: name, version: "1", ports: [8080], typeNames: ["data", "heartbeat", "ack", "control", "receipt"],
       tagNames: [:], checksumName: "crc32", draft: draft)
   }
 }

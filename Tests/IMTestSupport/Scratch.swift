@@ -3,10 +3,16 @@ package import Foundation
 /// A folder for one test, gone with it.
 package final class Scratch {
   /// The folder.
-  package let url = URL(filePath: NSTemporaryDirectory()).appending(path: "imdump-scratch-\(UUID().uuidString)")
+  package let url: URL
 
-  /// Makes the folder.
-  package init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
+  /// Makes the folder; with `isInMemory` where no write waits for a disk, if there is such a place.
+  package init(isInMemory: Bool = false) throws {
+    let memory = "/dev/shm"
+    let isThere = isInMemory && FileManager.default.isWritableFile(atPath: memory)
+    url = URL(filePath: isThere ? memory : NSTemporaryDirectory()).appending(
+      path: "imdump-scratch-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
 
   deinit { try? FileManager.default.removeItem(at: url) }
 

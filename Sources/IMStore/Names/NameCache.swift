@@ -45,7 +45,7 @@ package final class NameCache {
     for key in keys {
       statement.bind(1, key)
       if try statement.step() {
-        let (name, at) = (statement.row.text(0), statement.row.number(2) ?? 0)
+        let (name, at) = (statement.row.text(0), statement.row.seconds(2) ?? 0)
         if now - at < (name == nil ? Self.negativeLifetime : Self.lifetime) {
           found[key] = Entry(key: key, name: name, source: statement.row.text(1) ?? "", at: at)
         }
