@@ -87,8 +87,8 @@ extension StoredMessage {
     role = types[number(5)]?.role
     sequence = row.number(6).map { "\($0)" } ?? row.text(6)
     byteCount = row.counted(7) ?? 0
-    fate = Fate(rawValue: UInt8(truncatingIfNeeded: number(8)))
-    cause = row.number(9).flatMap { Cause(rawValue: UInt8(truncatingIfNeeded: $0)) }
+    fate = row.number(8).flatMap { UInt8(exactly: $0) }.flatMap(Fate.init)
+    cause = row.number(9).flatMap { UInt8(exactly: $0) }.flatMap(Cause.init)
     retries = row.counted(10) ?? 0
     duplicates = row.counted(11) ?? 0
     latency = row.microseconds(12)

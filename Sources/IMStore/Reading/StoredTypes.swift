@@ -123,7 +123,7 @@ extension StoreReader {
     /// The message of a row that has `columns` from `column` on.
     init(_ row: Row, from column: Int32) {
       direction = row.number(column) == 0 ? .clientToServer : .serverToClient
-      fate = Fate(rawValue: UInt8(clamping: row.number(column + 1) ?? -1))
+      fate = row.number(column + 1).flatMap { UInt8(exactly: $0) }.flatMap(Fate.init)
       retries = row.counted(column + 2) ?? 0
       let time = row.microseconds(column + 3)
       roundTrip = time.flatMap { [retries, fate] in $0 >= 0 && (retries == 0 || fate == .acked) ? $0 : nil }
