@@ -10,6 +10,18 @@ import Testing
     #expect(VerdictThresholds(thresholds.text) == thresholds)
   }
 
+  /// What is written is what was asked for, and not the number next to it that a computer has.
+  @Test(
+    arguments: [
+      ("7%", "7"), ("0.07", "7"), ("0.5%", "0.5"), ("33.333%", "33.333"), ("0%", "0"), ("100%", "100"), ("1", "100"),
+      ("0.0001%", "0.0001"), ("12.345678%", "12.345678"),
+    ] + (0...100).map { ("\($0)%", "\($0)") })
+  func aThresholdIsWrittenAsItWasRead(_ text: String, _ percent: String) throws {
+    let thresholds = try #require(VerdictThresholds("heartbeats=\(text)"))
+    #expect(thresholds.text == "retries=1%,rejections=1%,heartbeats=\(percent)%,reconnects=0%,connections=0%")
+    #expect(VerdictThresholds(thresholds.text) == thresholds)
+  }
+
   @Test(arguments: [
     "", "retries", "retries=", "retries=x", "retries=-1%", "retries=101%", "retries=nan", "lost=1%",
     "retries=1%,retries=2%",

@@ -40,11 +40,14 @@ package struct VerdictThresholds: Equatable, Sendable {
 
   /// The list as it is written, every threshold in it.
   package var text: String {
-    Name.allCases.map { name in
-      var percent = String((shares[name] ?? 0) * 100)
-      if percent.hasSuffix(".0") { percent.removeLast(2) }
-      return "\(name.rawValue)=\(percent)%"
-    }.joined(separator: ",")
+    Name.allCases.map { "\($0.rawValue)=\(Self.percent(shares[$0] ?? 0))%" }.joined(separator: ",")
+  }
+
+  /// A share in percent, without what its last binary digit adds: `7` and not `7.000000000000001`.
+  private static func percent(_ share: Double) -> String {
+    let exact = share * 100, rounded = (exact * 1e9).rounded() / 1e9
+    let text = String(rounded / 100 == share ? rounded : exact)
+    return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
   }
 
   /// Whether `count` of `all` is above the threshold `name`.
