@@ -237,7 +237,7 @@ let package = Package(
       ]),
     tests("IMStoreTests", ["IMStore", "IMEngineTestSupport", "IMOutput", "IMEngine", "IMWire"]),
     tests("IMShipTests", ["IMShip", "IMDocuments", "IMOTLP", "IMWire"]),
-    tests("IMReportTests", ["IMReport", "IMEngine", "IMMetrics", "IMOutput", "IMWire"]),
+    tests("IMReportTests", ["IMReport", "IMEngineTestSupport", "IMEngine", "IMMetrics", "IMOutput", "IMWire"]),
     tests("IMEndpointTests", ["IMEndpoint", "IMEndpointCore", "IMMailbox", "IMWire", "CDeflate"]),
     tests(
       "imdumpTests",

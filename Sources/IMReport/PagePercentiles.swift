@@ -20,7 +20,7 @@ package struct PagePercentiles: Equatable, Sendable {
     }
     let known = values.compactMap { $0 }.sorted()
     guard known.count == values.count, (1...Self.maximumCount).contains(known.count), Set(known).count == known.count,
-      known.allSatisfy({ $0 > 0 && $0 < 100 && ($0 * 1_000).rounded() == $0 * 1_000 })
+      known.allSatisfy({ $0 > 0 && $0 < 100 && ($0 * 1_000).rounded() / 1_000 == $0 })
     else { return nil }
     all = known
   }
