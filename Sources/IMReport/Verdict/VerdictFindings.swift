@@ -49,9 +49,9 @@ struct VerdictFindings {
         fates.unansweredByPeer,
         "the \(peer)'s TCP received \(Self.it(fates.unansweredByPeer)), no answer was sent (peer)")
       say(fates.unansweredByNetwork, "never acknowledged by the \(peer)'s TCP (network)")
+      let unexplained = fates.unanswered &- fates.unansweredByPeer &- fates.unansweredByNetwork
       say(
-        fates.unanswered &- fates.unansweredByPeer &- fates.unansweredByNetwork,
-        "no answer; the capture does not show whether \(Self.it(fates.unanswered)) arrived")
+        unexplained, "no answer; the capture does not show whether \(unexplained == 1 ? "it" : "they") arrived")
       say(fates.damaged, "every copy arrived damaged (checksum)")
     }
     if let when = when() { sentences.append(when) }
