@@ -52,7 +52,7 @@ package struct ReportModel {
     package init(_ exchange: Exchange, type: String, session: String?) {
       (at, self.session, serial) = (exchange.firstAt, session, exchange.connection)
       (direction, self.type) = (exchange.direction, type)
-      number = exchange.sequence == 0 ? nil : exchange.sequence
+      number = exchange.sequence == 0 || exchange.hasOwnNumber ? nil : exchange.sequence
       (fate, cause, retries) = (exchange.fate, exchange.cause, UInt64(exchange.repeats))
     }
   }

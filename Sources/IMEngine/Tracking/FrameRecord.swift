@@ -156,7 +156,7 @@ struct FrameRecord: BitwiseCopyable {
   static func ownNumber(
     _ flow: Ref<Flow>, _ kind: UInt8, _ frame: UnsafePointer<Frame>, _ plan: UnsafePointer<Plan>
   ) -> UInt64 {
-    let number = 1 << 63 | UInt64(flow.pointee.serial) << 8 | UInt64(kind)
+    let number = Exchange.ownNumbers | UInt64(flow.pointee.serial) << 8 | UInt64(kind)
     return plan.pointee.general == nil ? number : number | UInt64(frame.pointee.channel) << 40
   }
 
