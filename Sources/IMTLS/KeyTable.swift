@@ -27,8 +27,8 @@ package final class KeyTable {
   /// Told each new secret: its line, without blanks around it. The bytes are the caller's again afterwards.
   package var onSecret: ((UnsafeRawBufferPointer) -> Void)?
 
-  /// Secrets that are kept of one label and random.
-  private static let secretsPerName = 4
+  /// Secrets that are kept of one label and random; of KeyUpdates, each of which has the same label, more.
+  private static func most(_ kind: Kind) -> Int { kind == .clientUpdated || kind == .serverUpdated ? 64 : 4 }
   private static let entrySize = 96
   private static let pageShift = 10
   private static let pageCount = 1 << pageShift
@@ -189,7 +189,7 @@ package final class KeyTable {
       slot = next(slot)
     }
     generation &+= 1
-    if heldCount >= Self.secretsPerName {
+    if heldCount >= Self.most(kind) {
       // The last one of the chain is the oldest: its place is that of the new one, at the head.
       unlink(held)
       write(held, kind, base, secretCount, hash, users)

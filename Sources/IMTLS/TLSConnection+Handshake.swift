@@ -95,7 +95,7 @@ extension TLSConnection {
       result = .clientHello
     case 2:
       guard let message, let hello = TLSHelloMessage(message) else { return }
-      take(server: hello, direction, context)
+      take(server: hello, direction, isEncrypted: isEncrypted, context)
       result = hello.isRetry ? .helloRetryRequest : .serverHello
     case 5 where isTLS13 && side.pointee.epoch == .early:
       side.pointee.install(nil, .none)
@@ -128,12 +128,11 @@ extension TLSConnection {
     sidesAreCertain = true
     guard role(direction) == 0 else { return }
     if isEncrypted {
-      // A renegotiation: its ServerHello follows.
-      setClientRandom(hello.random, context)
-      hasServerHello = false
+      if sides[direction & 1].keys?.isTLS13 == false { addRenegotiated(client: hello.random, context) }
       return
     }
-    setClientRandom(hello.random, context)
+    // A renegotiation that was read ahead in the other direction has newer ones.
+    if renegotiation == nil { setClientRandom(hello.random, context) }
     if facts.helloTime == nil { facts.helloTime = time }
     if !facts.isVersionChosen { facts.version = hello.version }
     if let name = hello.serverName { facts.serverName = name }
@@ -149,10 +148,16 @@ extension TLSConnection {
     }
   }
 
-  private func take(server hello: TLSHelloMessage, _ direction: Int, _ context: TLSContext) {
+  private func take(server hello: TLSHelloMessage, _ direction: Int, isEncrypted: Bool, _ context: TLSContext) {
     if !sidesAreCertain, role(direction) == 0 { isSwapped.toggle() }
     sidesAreCertain = true
     guard role(direction) == 1 else { return }
+    let order: TLSKeys.MACOrder =
+      hello.hasEncryptThenMAC ? .encryptThenMAC : hello.isWhole ? .macThenEncrypt : .isUnknown
+    if isEncrypted {
+      guard sides[direction & 1].keys?.isTLS13 == false, hello.version < 0x0304, !hello.isRetry else { return }
+      addRenegotiated(server: TLSRenegotiation.ServerHello(random: hello.random, suite: hello.suite, order: order))
+    }
     facts.version = hello.version
     facts.isVersionChosen = true
     facts.suite = hello.suite
@@ -164,7 +169,7 @@ extension TLSConnection {
     }
     serverRandom = hello.random
     hasServerHello = true
-    order = hello.hasEncryptThenMAC ? .encryptThenMAC : hello.isWhole ? .macThenEncrypt : .isUnknown
+    self.order = order
     if hello.version >= 0x0304 {
       if hello.isWhole {
         facts.isResumed = hello.hasPreSharedKey
@@ -225,7 +230,7 @@ extension TLSConnection {
     if hello.isClient {
       take(client: hello, direction, time, isEncrypted: false, context)
     } else if hello.suite != 0 {
-      take(server: hello, direction, context)
+      take(server: hello, direction, isEncrypted: false, context)
     }
   }
 }

@@ -5,6 +5,9 @@ import IMWire
 extension TLSConnection {
   /// Numbers that are tried of each key before many of one are, and all of a handshake's.
   private static let fewNumbers = 64
+  /// KeyUpdates that may have been before the first record of a connection that began before the capture, and what may be spent on them.
+  private static let updatesBeforeCapture = 16
+  private static let workOfUpdated = 16_384
 
   /// What became of a record.
   enum Attempt {
@@ -54,7 +57,7 @@ extension TLSConnection {
       } else if side.pointee.hasNewerHellos, let opened = try12(&trial) {
         return .opened(opened)
       }
-      return .failed(trial.isLimited ? .limit : .tag)
+      return .failed(trial.isLimited ? .limit : renegotiation?.missing ?? .tag)
     }
     if isTLS12 { return attempt12(&trial, time) }
     // Only application data is encrypted in TLS 1.3.
@@ -165,7 +168,11 @@ extension TLSConnection {
   ) -> OpenedRecord? {
     let keys = trial.context.keys
     var slot = withUnsafeBytes(of: clientRandom) { $0.baseAddress.map { keys.first(kind, $0) } ?? -1 }
+    var count = 0
     while slot >= 0 {
+      count += 1
+      // Of KeyUpdates there may be many.
+      if count > 4, sides[trial.direction].credit <= 0 { return nil }
       let secret = keys.secret(slot)
       if let opened = trySecret(secret, epoch, generations: generations, limit: limit, &trial) { return opened }
       slot = keys.following(slot)
@@ -201,25 +208,52 @@ extension TLSConnection {
     guard hasServerHello else { return .missing(.noServerHello) }
     if hasClientHello {
       if let opened = try12(&trial) { return .opened(opened) }
-      return trial.hadKeys ? .failed(trial.isLimited ? .limit : .tag) : .missing(.noKey)
+      switch renegotiation?.missing {
+      // The other direction may still bring the hello; in its own it has been lost.
+      case .noServerHello: return isServer(trial) ? .failed(.noServerHello) : .missing(.noServerHello)
+      case .noHello:
+        let mayCome = isServer(trial) && !sides[trial.direction].isGivenUp && !sides[1 - trial.direction].isLost
+        return mayCome ? .missing(.noHello) : tryUnclaimed12(suite, &trial, time)
+      default: return trial.hadKeys ? .failed(trial.isLimited ? .limit : .tag) : .missing(.noKey)
+      }
     }
     return tryUnclaimed12(suite, &trial, time)
   }
 
-  /// The keys of the newest hellos.
+  private func isServer(_ trial: Trial) -> Bool { role(trial.direction) == 1 }
+
+  /// The keys of the newest hellos; of a connection that renegotiates those of any pair of its newest ones.
   private func try12(_ trial: inout Trial) -> OpenedRecord? {
-    guard hasServerHello, hasClientHello, let suite = TLSSuites.suite(facts.suite) else { return nil }
+    guard hasServerHello, hasClientHello else { return nil }
+    let server = TLSRenegotiation.ServerHello(random: serverRandom, suite: facts.suite, order: order)
+    let side = sides + trial.direction
+    if let renegotiation, side.pointee.credit > 0, !side.pointee.isGivenUp || hasNews(side, trial.context) {
+      for server in renegotiation.servers.reversed() {
+        for client in renegotiation.clients.reversed() {
+          guard let opened = tryPair(client, server, limit: Self.fewNumbers, &trial) else { continue }
+          if server.random.words == serverRandom.words { side.pointee.hasNewerHellos = false }
+          return opened
+        }
+      }
+    }
+    guard let opened = tryPair(clientRandom, server, limit: .max, &trial) else { return nil }
+    side.pointee.hasNewerHellos = false
+    return opened
+  }
+
+  /// The keys of one ClientHello and one ServerHello.
+  private func tryPair(
+    _ client: Bytes32, _ server: TLSRenegotiation.ServerHello, limit: Int, _ trial: inout Trial
+  ) -> OpenedRecord? {
+    guard let suite = TLSSuites.suite(server.suite) else { return nil }
     let keys = trial.context.keys
-    var slot = withUnsafeBytes(of: clientRandom) { $0.baseAddress.map { keys.first(.master, $0) } ?? -1 }
+    var slot = withUnsafeBytes(of: client) { $0.baseAddress.map { keys.first(.master, $0) } ?? -1 }
     while slot >= 0 {
       if let master = keys.secret(slot).baseAddress {
         let derived = TLSDerivation.keys12(
-          suite, master: master, clientRandom: clientRandom, serverRandom: serverRandom,
-          isServer: role(trial.direction) == 1, order: order)
-        if let opened = tryKeys(derived, .traffic, from: 0, &trial) {
-          sides[trial.direction].hasNewerHellos = false
-          return opened
-        }
+          suite, master: master, clientRandom: client, serverRandom: server.random, isServer: isServer(trial),
+          order: server.order)
+        if let opened = tryKeys(derived, .traffic, from: 0, limit: limit, &trial) { return opened }
       }
       slot = keys.following(slot)
     }
@@ -271,6 +305,8 @@ extension TLSConnection {
 
   /// A secret fits: its random is the connection's.
   private func found(_ random: Bytes32, _ context: TLSContext) {
+    // That of a renegotiation says nothing of the connection's first random.
+    if renegotiation != nil { return addRenegotiated(client: random, context) }
     setClientRandom(random, context)
     facts.isFoundByTrial = true
     context.counters.foundByTrial += 1
@@ -335,10 +371,55 @@ extension TLSConnection {
         }
       }
     }
+    if let opened = tryUpdated(&trial, &spent, left: left) { return .opened(opened) }
     side.pointee.trialGeneration = context.keys.generation
     guard side.pointee.isTrialLimited else { return .missing(.noHello) }
     context.counters.limitedSearches += 1
     return .missing(.limit)
+  }
+
+  /// KeyUpdates before the first record that was captured, of libraries that do not log their secrets: the generations after the first
+  /// secrets, newest secrets first. Once a direction.
+  private func tryUpdated(_ trial: inout Trial, _ spent: inout Int, left: Int) -> OpenedRecord? {
+    let side = sides + trial.direction
+    let context = trial.context
+    guard side.pointee.gap > 0 || side.pointee.hasMissed, !side.pointee.hasTriedUpdated else { return nil }
+    side.pointee.hasTriedUpdated = true
+    let most = min(left, spent + Self.workOfUpdated)
+    // Those of each secret and suite that may fit, as many KeyUpdates on as the loop below.
+    var later: [(slot: Int32, keys: TLSKeys)] = []
+    var looked = 0
+    while looked < context.keys.count, looked < 1 << 16, later.count < 1_024 {
+      let slot = context.keys.slot(back: looked)
+      looked += 1
+      guard fits(slot, trial.direction, context) else { continue }
+      let kind = KeyTable.Kind(rawValue: context.keys.kind(slot))
+      guard kind == .clientTraffic || kind == .serverTraffic else { continue }
+      let secret = context.keys.secret(slot)
+      for suite in provedSuite.map({ [$0] }) ?? TLSSuites.ofSecret(count: secret.count)
+      where suite.hash.count == secret.count { later.append((slot, TLSDerivation.keys13(suite, Bytes48(secret)))) }
+    }
+    spent += looked >> 6
+    for _ in 0..<Self.updatesBeforeCapture {
+      for i in later.indices {
+        let isGCM = later[i].keys.suite.cipher == .gcm
+        spent += isGCM ? 4 : 20
+        guard spent < most else { return nil }
+        later[i].keys = TLSDerivation.updated(later[i].keys)
+        let keys = later[i].keys
+        if isGCM {
+          guard let sequence = context.number(keys, trial.record), sequence < 1 << 48,
+            let opened = context.tryOpen(keys, sequence, trial.record)
+          else { continue }
+          found(later[i].slot, keys, sequence, trial.direction, context)
+          return opened
+        }
+        guard let (opened, sequence) = tryNumbers(keys, 0..<256, trial.record, context) else { continue }
+        found(later[i].slot, keys, sequence, trial.direction, context)
+        return opened
+      }
+    }
+    return nil
   }
 
   /// Whether a secret may be one of this direction.
@@ -406,7 +487,9 @@ extension TLSConnection {
     var most = min(limit, max(1, side.pointee.numberCount(keys)))
     // A direction that began late, or keys that are new: a few numbers cost little.
     if side.pointee.keys == nil, side.pointee.hasMissed { most = min(limit, max(most, Self.fewNumbers)) }
-    if limit < side.pointee.numberCount(keys) { trial.isCut = trial.isCut || keys.suite.cipher != .gcm }
+    if limit < side.pointee.numberCount(keys) {
+      trial.isCut = trial.isCut || keys.suite.cipher != .gcm || !keys.isTLS13
+    }
     if most == 1, skipped == 0 {
       context.counters.tries += 1
       guard let opened = context.tryOpen(keys, from, trial.record) else { return nil }

@@ -33,6 +33,8 @@ package final class TLSConnection {
   /// Grows when one direction learns what may decide the other.
   var revision: UInt16 = 0
   var hasHelloDone = false
+  /// The hellos of a connection that renegotiates.
+  var renegotiation: TLSRenegotiation?
   /// Where the client random is claimed.
   private var claimed: KeyTable?
 
@@ -315,7 +317,7 @@ package final class TLSConnection {
     return side.pointee.isUndecided && hasNews(side, context)
   }
 
-  private func hasNews(_ side: UnsafeMutablePointer<TLSSide>, _ context: TLSContext) -> Bool {
+  func hasNews(_ side: UnsafeMutablePointer<TLSSide>, _ context: TLSContext) -> Bool {
     side.pointee.seenGeneration != context.keys.generation || side.pointee.seenRevision != revision
   }
 
@@ -374,7 +376,7 @@ package final class TLSConnection {
   package static var sideSize: Int { MemoryLayout<TLSSide>.stride }
 
   private var objectByteCount: Int {
-    16 + MemoryLayout<TLSFacts>.stride + 2 * MemoryLayout<Bytes32>.stride + 48
+    16 + MemoryLayout<TLSFacts>.stride + 2 * MemoryLayout<Bytes32>.stride + 56
   }
 
   // MARK: the client random

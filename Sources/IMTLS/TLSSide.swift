@@ -60,6 +60,8 @@ struct TLSSide {
   var trialGeneration: UInt32 = .max
   /// Whether a bound ended that search before all secrets were tried.
   var isTrialLimited = false
+  /// Whether KeyUpdates of all secrets were tried.
+  var hasTriedUpdated = false
 
   /// Bytes that were passed over for want of a key, and those of them whose key came.
   var passedCount: UInt64 = 0

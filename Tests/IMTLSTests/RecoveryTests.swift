@@ -149,6 +149,97 @@ import Testing
     }
   }
 
+  static let suitesOfRenegotiation = [
+    "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305",
+  ]
+
+  /// Connections of TLS 1.2 with two renegotiations and ten records after each handshake.
+  static func renegotiating(_ suite: String, _ random: inout SeededRandom) -> TLSPeers {
+    var options = TLSPeerOptions()
+    options.version = TLS1_2_VERSION
+    options.suites = suite
+    // SSL_OP_ALLOW_CLIENT_RENEGOTIATION.
+    options.options = 1 << 8
+    let peers = TLSPeers(options)
+    #expect(peers.shakeHands())
+    for round in 0..<3 {
+      if round > 0 { #expect(peers.renegotiate()) }
+      for _ in 0..<10 { peers.send(random.one(of: [0, 1]), random.bytes(100)) }
+    }
+    return peers
+  }
+
+  /// A gap holds one direction back: the other one's records need hellos that are not read yet.
+  @Test(arguments: suitesOfRenegotiation) func readsRenegotiationsOfADirectionAhead(_ suite: String) {
+    var random = SeededRandom(12)
+    let peers = Self.renegotiating(suite, &random)
+    for first in 0..<2 {
+      let observer = TLSObserver(keyLog: peers.keyLog)
+      observer.take(first, peers.stream(first))
+      observer.take(1 - first, peers.stream(1 - first))
+      observer.finish()
+      ConnectionTests.expectAll(observer, peers, "\(suite) \(first)")
+    }
+  }
+
+  /// The secrets of renegotiations whose ClientHellos were not captured are found as those of the first handshake.
+  @Test(arguments: suitesOfRenegotiation) func readsRenegotiationsOfTheServerAlone(_ suite: String) {
+    var random = SeededRandom(13)
+    let peers = Self.renegotiating(suite, &random)
+    let observer = TLSObserver(keyLog: (0..<20).map { _ in Self.foreignMaster(&random) } + peers.keyLog)
+    // No byte of the client was captured.
+    observer.lose(0, nil)
+    observer.take(1, peers.stream(1))
+    observer.finish()
+    let isEqual = observer.records[1].map(\.bytes) == peers.sent[1]
+    #expect(isEqual, "\(suite) \(observer.unread)")
+    // Without their secrets the reason is the hello that is missing.
+    let without = TLSObserver(keyLog: [peers.keyLog[0]])
+    without.lose(0, nil)
+    without.take(1, peers.stream(1))
+    without.finish()
+    #expect(Set(without.unread[1].keys) == [.noHello], "\(without.unread)")
+  }
+
+  static func foreignMaster(_ random: inout SeededRandom) -> String {
+    func digits(_ count: Int) -> String {
+      random.bytes(count).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+    return "CLIENT_RANDOM \(digits(32)) \(digits(48))"
+  }
+
+  /// A capture that begins after many KeyUpdates, with their secrets in the log or without.
+  @Test(arguments: ConnectionTests.suites13) func readsFromAfterKeyUpdates(_ suite: String) {
+    for isLogged in [true, false] {
+      var random = SeededRandom(14)
+      var options = TLSPeerOptions()
+      options.suites = suite
+      let peers = TLSPeers(options)
+      #expect(peers.shakeHands())
+      func talk(updates: Int) {
+        for _ in 0..<updates {
+          for direction in 0..<2 {
+            peers.updateKeys(direction, isAskedBack: false)
+            peers.send(direction, random.bytes(100))
+          }
+        }
+      }
+      talk(updates: 9)
+      let before = peers.flights.count
+      let sent = peers.sent.map(\.count)
+      // Those of the log come after more than four others of the same name; the connection goes on with more of them.
+      talk(updates: 9)
+      let observer = TLSObserver(keyLog: peers.keyLog.filter { isLogged || !$0.contains("_SECRET_N ") })
+      for direction in 0..<2 { observer.lose(direction, nil) }
+      for flight in peers.flights[before...] { observer.take(flight.direction, flight.bytes) }
+      observer.finish()
+      for direction in 0..<2 {
+        let isEqual = observer.records[direction].map(\.bytes) == Array(peers.sent[direction][sent[direction]...])
+        #expect(isEqual, "\(suite) \(isLogged) \(observer.unread)")
+      }
+    }
+  }
+
   @Test(arguments: ConnectionTests.suites13) func readsWithoutAnyHandshake(_ suite: String) {
     for seed in 1...4 as ClosedRange<UInt64> {
       let peers = Self.peers(suite, seed: seed)
