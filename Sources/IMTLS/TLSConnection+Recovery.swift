@@ -181,4 +181,16 @@ extension TLSConnection {
       && bytes[9] == 3
       && (Int(bytes[3]) << 8 | Int(bytes[4])) >= 42 && Int(bytes[3]) << 8 | Int(bytes[4]) <= 16_384
   }
+
+  /// Whether `bytes` begin with a ServerHello in a record, up to its suite, which has to be one that is known; `false` also while they are
+  /// fewer.
+  package static func looksLikeServerHello(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    // Header, type and length, version, random, session id, suite, compression.
+    guard bytes.count >= 5 + 4 + 2 + 32 + 1, bytes[0] == 22, bytes[1] == 3, bytes[2] <= 4, bytes[5] == 2, bytes[6] == 0,
+      bytes[9] == 3, bytes[10] <= 4, bytes[43] <= 32
+    else { return false }
+    let at = 44 + Int(bytes[43])
+    guard bytes.count >= at + 3, bytes[at + 2] == 0 else { return false }
+    return TLSSuites.isKnown(UInt16(bytes[at]) << 8 | UInt16(bytes[at + 1]))
+  }
 }

@@ -56,6 +56,9 @@ package enum TLSSuites {
     return "0x" + String(repeating: "0", count: 4 - digits.count) + digits
   }
 
+  /// Whether the list has a suite, read or only named.
+  static func isKnown(_ number: UInt16) -> Bool { entry(number) != nil }
+
   /// The suites of TLS 1.3 whose secrets have `count` bytes, likeliest first.
   static func ofSecret(count: Int) -> [TLSSuite] { count == 48 ? longSecrets : shortSecrets }
   private static let shortSecrets = [0x1301, 0x1303, 0x1304, 0x1305].compactMap { suite($0) }

@@ -47,6 +47,22 @@ import Testing
     #expect(try Self.published([]).isEmpty)
   }
 
+  /// Of the server's direction alone, the ServerHello tells that TLS begins. What POP3's server says first is that of another protocol.
+  @Test func theServerAloneIsRead() throws {
+    var found: [String: Int] = [:]
+    for frame in try Store.objects([
+      "-q", "--format", "json", "-r", Self.capture, "--keylog", Self.keys, "src host 10.0.0.2",
+    ]) {
+      guard let client = frame["client"] as? String, ["puback", "msg"].contains(frame["type"] as? String ?? "") else {
+        continue
+      }
+      found[String(client.split(separator: ":").last ?? ""), default: 0] += 1
+    }
+    for connection in try Self.truth() where connection.beginning != "pop3" {
+      #expect(found[connection.port] == connection.messages, "\(connection.beginning) on \(connection.port)")
+    }
+  }
+
   /// What nothing decodes before TLS is counted with its reason.
   @Test func whatComesBeforeIsCounted() throws {
     let stats = try #require(try Store.objects(["stats", "--json", "-q", Self.capture, "--keylog", Self.keys]).first)

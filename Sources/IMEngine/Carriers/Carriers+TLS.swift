@@ -46,17 +46,17 @@ extension Carriers {
     return false
   }
 
-  /// Looks for a ClientHello in the last `count` bytes that an undecided side holds, after others in the clear: TLS begins there, as after
+  /// Looks for the hello that begins TLS in the last `count` bytes that an undecided side holds, after others in the clear, as after
   /// STARTTLS. True when it was found. What came before it is not read.
   @inline(never)
   mutating func findsUpgrade(_ side: FlowSide, _ partial: Ref<PartialFrame>, new count: Int) -> Bool {
     let flow = side.flow
-    guard count > 0, count < partial.pointee.count, !streams.needs.contains(.undecoded),
-      side.number == Int(flow.pointee.client) || !flow.pointee.clientIsCertain
-    else { return false }
+    guard count > 0, count < partial.pointee.count, !streams.needs.contains(.undecoded) else { return false }
     let position = partial.pointee.mark(at: partial.pointee.end - 1).position
     guard position > partial.pointee.start,
-      TLSConnection.looksLikeClientHello(
+      partial.pointee.memoryStart.load(fromByteOffset: position, as: UInt8.self) == 0x16,
+      streams.beginsTLS(
+        side,
         UnsafeRawBufferPointer(start: partial.pointee.memoryStart + position, count: partial.pointee.end - position))
     else { return false }
     let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
@@ -75,7 +75,7 @@ extension Carriers {
     return true
   }
 
-  /// Begins the TLS of a connection that was in the clear before, where a ClientHello was found.
+  /// Begins the TLS of a connection that was in the clear before, where a hello was found.
   @inline(__always)
   mutating func beginUpgraded(_ flow: Ref<Flow>) {
     guard let record = streams.carrier(of: flow), record.pointee.upgradingSide != 255 else { return }
@@ -86,8 +86,13 @@ extension Carriers {
   private mutating func beginUpgraded(_ flow: Ref<Flow>, _ record: Ref<CarrierRecord>) {
     let side = FlowSide(flow, Int(record.pointee.upgradingSide & 1))
     record.pointee.upgradingSide = 255
-    if !flow.pointee.clientIsCertain { flow.pointee.client = UInt8(truncatingIfNeeded: side.number) }
-    // What the server said before it is in the clear; its records follow.
+    if !flow.pointee.clientIsCertain {
+      let isClient = side.state.pointee.partial.map {
+        $0.pointee.count > 5 && $0.pointee.memoryStart.load(fromByteOffset: $0.pointee.start + 5, as: UInt8.self) == 1
+      }
+      flow.pointee.client = UInt8(truncatingIfNeeded: isClient == false ? 1 - side.number : side.number)
+    }
+    // What the other side said before it is in the clear; its records follow.
     let peer = side.peer
     var clear = 0
     if let partial = peer.state.pointee.partial, partial.pointee.count > 0 {
@@ -129,7 +134,7 @@ extension Carriers {
       let state = side.state
       let begin = record.pointee.begin[side.number]
       let begins =
-        isUpgrade
+        isUpgrade && (side.number == firstSide.number || state.pointee.offset > 0 || state.pointee.queue != nil)
         || state.pointee.flags.contains(.fromStart)
           && state.pointee.partial?.pointee.streamOffset ?? state.pointee.offset <= begin
       if !begins {
