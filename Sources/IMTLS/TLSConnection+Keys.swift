@@ -90,6 +90,12 @@ extension TLSConnection {
           if isHandshakeKnown, side.pointee.gap == 0 || !side.pointee.isLost { return .failed(.earlyRejected) }
         case nil where !side.pointee.isGivenUp && !sides[1 - trial.direction].isLost:
           return .missing(.noServerHello)
+        case nil where hasSecret(.early, trial.context):
+          // The server's answer is missing; what the client does next tells.
+          facts.isEarlyDataAccepted = endsEarlyData(&trial)
+          if facts.isEarlyDataAccepted == false { return .failed(.earlyRejected) }
+          if facts.isEarlyDataAccepted == nil, !side.pointee.isGivenUp { return .missing(.noServerHello) }
+          if let opened = trySecrets(.early, .early, &trial) { return .opened(opened) }
         default:
           if let opened = trySecrets(.early, .early, &trial) { return .opened(opened) }
           if !hasSecret(.early, trial.context) { isHandshakeKnown = false }
@@ -109,6 +115,68 @@ extension TLSConnection {
       return .missing(!facts.isVersionChosen && hasSecret(.master, trial.context) ? .noServerHello : .noKey)
     }
     return .failed(trial.isLimited ? .limit : .tag)
+  }
+
+  /// Whether early data, of which the record in hand is one, was accepted: only then the client ends it with a message before its handshake
+  /// goes on. `nil` while the client's next flight is not there.
+  private func endsEarlyData(_ trial: inout Trial) -> Bool? {
+    let bytes = trial.bytes
+    var at = trial.record.count
+    // The last record in front, which has the message if there is one, and its number where nothing is missing.
+    var last = trial.record
+    var number: UInt64 = 0
+    while at + TLSRecord.headerCount <= bytes.count, TLSRecord.isPossible(bytes, at) {
+      let end = at + TLSRecord.headerCount + TLSRecord.header(bytes, at).count
+      guard end <= bytes.count else { return nil }
+      let record = UnsafeRawBufferPointer(rebasing: bytes[at..<end])
+      at = end
+      switch record[0] {
+      // A second ClientHello: the server sent a HelloRetryRequest.
+      case 22: return false
+      case 23: break
+      default: continue
+      }
+      if opensFirst(.clientHandshake, record, &trial) { return isEndOfEarlyData(last, number, trial.context) }
+      guard sides[trial.direction].credit > 0 else { return nil }
+      last = record
+      number += 1
+    }
+    return nil
+  }
+
+  /// Whether a secret of the connection opens a record as the first one of its epoch.
+  private func opensFirst(_ kind: KeyTable.Kind, _ record: UnsafeRawBufferPointer, _ trial: inout Trial) -> Bool {
+    let keys = trial.context.keys
+    var slot = withUnsafeBytes(of: clientRandom) { $0.baseAddress.map { keys.first(kind, $0) } ?? -1 }
+    while slot >= 0 {
+      let secret = keys.secret(slot)
+      for suite in provedSuite.map({ [$0] }) ?? TLSSuites.ofSecret(count: secret.count)
+      where suite.hash.count == secret.count && pay(1, &trial) {
+        if trial.context.tryOpen(TLSDerivation.keys13(suite, Bytes48(secret)), 0, record) != nil { return true }
+      }
+      slot = keys.following(slot)
+    }
+    return false
+  }
+
+  /// Whether a record of early data holds EndOfEarlyData; `nil` where no early secret opens it with `number`, or one of the first numbers.
+  private func isEndOfEarlyData(_ record: UnsafeRawBufferPointer, _ number: UInt64, _ context: TLSContext) -> Bool? {
+    let keys = context.keys
+    var slot = withUnsafeBytes(of: clientRandom) { $0.baseAddress.map { keys.first(.early, $0) } ?? -1 }
+    while slot >= 0 {
+      let secret = keys.secret(slot)
+      for suite in provedSuite.map({ [$0] }) ?? TLSSuites.ofSecret(count: secret.count)
+      where suite.hash.count == secret.count {
+        let early = TLSDerivation.keys13(suite, Bytes48(secret))
+        for candidate in [number] + (0..<UInt64(Self.fewNumbers)) {
+          guard let opened = context.tryOpen(early, candidate, record) else { continue }
+          return opened.type == 22 && opened.count == 4
+            && context.scratch.load(fromByteOffset: opened.start, as: UInt8.self) == 5
+        }
+      }
+      slot = keys.following(slot)
+    }
+    return nil
   }
 
   private func tryTraffic(_ isServer: Bool, _ trial: inout Trial) -> OpenedRecord? {

@@ -198,6 +198,15 @@ import Testing
     // Header, type and tag.
     #expect(observer.unread[0] == [.earlyRejected: 900 + 5 + 1 + 16] && observer.unread[1] == [:])
     #expect(observer.connection.facts.isEarlyDataAccepted == false && observer.early.isEmpty)
+    // The client alone: its handshake goes on without the message that ends early data.
+    for isLost in [false, true] {
+      let alone = TLSObserver(keyLog: peers.keyLog)
+      if isLost { alone.lose(1, nil) }
+      Self.feed(alone, peers.flights.filter { $0.direction == 0 }, &random)
+      alone.finish()
+      let isEqual = alone.records[0].map(\.bytes) == peers.sent[0]
+      #expect(isEqual && alone.early.isEmpty && alone.unread[0] == [.earlyRejected: 900 + 5 + 1 + 16], "\(isLost)")
+    }
   }
 
   @Test func readsEarlyData() {
@@ -224,5 +233,12 @@ import Testing
     alone.finish()
     let isEqual = alone.records[0].map(\.bytes) == peers.sent[0]
     #expect(isEqual)
+    // The same where it is known that nothing of the server will come.
+    let without = TLSObserver(keyLog: peers.keyLog)
+    without.lose(1, nil)
+    Self.feed(without, peers.flights.filter { $0.direction == 0 }, &random)
+    without.finish()
+    let isEqualWithout = without.records[0].map(\.bytes) == peers.sent[0]
+    #expect(isEqualWithout && without.connection.facts.isEarlyDataAccepted == true)
   }
 }
