@@ -68,6 +68,8 @@ package final class FieldPlan: Sendable {
   /// Steps that read a body, by the name of the type; those of all others, if there are some.
   private let messages: [String: FieldSteps]
   private let otherMessages: FieldSteps?
+  /// The bytes that fields of the header have, by field, as far as its layout is fixed.
+  private let headerRanges: [Int: Range<Int>]
   /// What is made of the fields in the end, whether or not the body was whole.
   let derived: FieldSteps
   /// The field that tells a connection's variant of the protocol, and its value in the variant; negative without one.
@@ -103,6 +105,7 @@ package final class FieldPlan: Sendable {
     fields = draft.fields
     enums = draft.enums
     header = FieldSteps(draft.header)
+    headerRanges = Self.fixedRanges(of: draft.header)
     readable = draft.readable
     layouts = draft.layouts.map { FieldSteps($0) }
     tables = draft.tables
@@ -186,6 +189,28 @@ package final class FieldPlan: Sendable {
       }
     }
     return nil
+  }
+
+  /// The bytes of a header that `field` has, from the first one; `nil` for a field of the body, and where another field decides where it
+  /// begins.
+  package func headerRange(of field: Int) -> Range<Int>? { headerRanges[field] }
+
+  /// Where the first steps read their fields, up to one whose length or presence depends on a value.
+  private static func fixedRanges(of steps: [FieldStep]) -> [Int: Range<Int>] {
+    var ranges: [Int: Range<Int>] = [:]
+    var at = 0
+    for step in steps {
+      guard step.conditions.isEmpty else { break }
+      switch step.action {
+      case .skip(.fixed(let count)) where (0..<1 << 16).contains(count): at += count
+      case .value(let value):
+        guard case .fixed(let count) = value.step.extent, (0..<1 << 16).contains(count) else { return ranges }
+        if value.step.field >= 0, ranges[value.step.field] == nil { ranges[value.step.field] = at..<at + count }
+        at += count
+      default: return ranges
+      }
+    }
+    return ranges
   }
 
   /// The name that a number of `field` has; `nil` where it has none.

@@ -235,8 +235,8 @@ package struct DetailsMaker {
     case .lines:
       var out = ByteWriter(capacity: 1_024)
       writer.beneath(
-        frame, connection, bytes: bytes, body: body, tlvs: tlvs, fields: fields, secrets: book.secrets, owner: owner,
-        to: &out)
+        frame, connection, .message, bytes: bytes, body: body, tlvs: tlvs, fields: fields, secrets: book.secrets,
+        owner: owner, to: &out)
       return MessageDetails(lines: out.withBytes { Array($0) })
     }
   }

@@ -140,6 +140,50 @@ import Testing
     #expect(!text.contains("\tpayload_size: "))
   }
 
+  /// What a line says is not beneath it, and no element is beneath it that is a named field.
+  @Test(arguments: [
+    "tjp-weak-network", "tjp-racing", "mqtt5-mosquitto", "smpp-gateway", "diameter-charging", "goim-room",
+  ])
+  func noPropertyIsShownTwice(_ sample: String) throws {
+    for command in [["messages"], ["-q", "--print"]] {
+      let text = try Command.run(command + ["-v", "-r", "Samples/\(sample).pcap"]).output
+      var numbers: [String: String] = [:]
+      var elements: Set<String> = []
+      var lineCount = 0
+      for line in text.split(separator: "\n") {
+        guard line.hasPrefix("\t") else {
+          // "..., seq 77, ... len 96: ..." and the number before a comma or colon.
+          let words = line.split { " ,:".contains($0) }.map(String.init)
+          numbers = [:]
+          for (name, number) in zip(words, words.dropFirst()) where ["seq", "len"].contains(name) {
+            numbers[name] = number
+          }
+          elements = []
+          lineCount += 1
+          continue
+        }
+        let property = line.drop { $0 == "\t" || $0 == " " }
+        if property.hasPrefix("0x") {
+          let name = property.split(separator: ",")[0].split(separator: " ").dropFirst().joined(separator: " ")
+          elements.insert(name.lowercased().replacingOccurrences(of: "-", with: "_"))
+          continue
+        }
+        let parts = property.split(separator: ":", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else { continue }
+        let first = parts[1].split(separator: " ").first.map(String.init)
+        #expect(!elements.contains(parts[0]), "\(line)")
+        if parts[0] == "payload_size", !sample.hasPrefix("mqtt") { #expect(first != numbers["len"], "\(line)") }
+        if ["counter", "packet_id", "sequence"].contains(parts[0]), !line.hasPrefix("\t ") {
+          #expect(first != numbers["seq"], "\(line)")
+        }
+      }
+      #expect(lineCount > 5)
+    }
+    // Tags and lengths of all elements, and the header's numbers as they are.
+    let full = try Command.run(["-q", "--print", "-vv", "-r", "Samples/tjp-weak-network.pcap"]).output
+    #expect(full.contains("\t0x0001 version_request, 4 bytes\n") && full.contains("\tpayload_size: 10 bytes\n"))
+  }
+
   @Test func theListHasEachFieldOnce() throws {
     let run = try Command.run(["fields", "mqtt"])
     #expect(run.status == 0)

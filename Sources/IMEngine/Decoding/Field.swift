@@ -26,6 +26,15 @@ package struct Field: Sendable, BitwiseCopyable {
   /// Whether the protocol has this field.
   package var isPresent: Bool { mask != 0 }
 
+  /// The bytes that it has bits in, from the header's first byte; empty for the absent field.
+  package var byteRange: Range<Int> {
+    let first = Int(offset)
+    guard isPresent else { return first..<first }
+    let (low, high) = (Int(shift), min(64, Int(shift) + 64 - mask.leadingZeroBitCount))
+    return littleEndian
+      ? first + low / 8..<first + (high + 7) / 8 : first + (64 - high) / 8..<first + (64 - low + 7) / 8
+  }
+
   /// Whether it is the same part of a header as `other`, read in the same way.
   package func isSame(_ other: Field) -> Bool {
     mask == other.mask && offset == other.offset && shift == other.shift && littleEndian == other.littleEndian

@@ -106,19 +106,30 @@ package struct FrameTextWriter {
     }
     remarks(frame, note, to: &out)
     out.literal("\n")
-    beneath(frame, info, bytes: bytes, body: body, tlvs: tlvs, fields: fields, secrets: secrets, owner: owner, to: &out)
+    var shown = ShownProperties()
+    (shown.hasStatus, shown.hasSubject, shown.ackOf) = (frame.tellsStatus, frame.subjectCount > 0, note.ackOf)
+    beneath(
+      frame, info, shown, bytes: bytes, body: body, tlvs: tlvs, fields: fields, secrets: secrets, owner: owner, to: &out
+    )
   }
 
-  /// Appends what the style asks for beneath a frame's line: fields and elements, text, bytes.
+  /// Appends what the style asks for beneath a frame's line: fields and elements, text, bytes. Nothing that the line shows is shown
+  /// again, and no element that a named field shows, but with `verbosity` 2.
   package func beneath(
-    _ frame: Frame, _ info: ConnectionInfo, bytes: RawSpan, body: RawSpan, tlvs: Span<TLVRef>, fields: [NamedField],
+    _ frame: Frame, _ info: ConnectionInfo, _ shown: ShownProperties, bytes: RawSpan, body: RawSpan, tlvs: Span<TLVRef>,
+    fields: [NamedField],
     secrets: [Range<Int>], owner: SocketOwner?, to out: inout ByteWriter
   ) {
     let plan = plans[Int(info.plan)]
     if style.verbosity > 0 {
       if let owner { self.owner(owner, to: &out) }
-      details(frame, plan, tlvs, body, to: &out)
-      if style.showsFields, let names = plan.fields { for field in fields { out.lines(of: field, names, depth: 0) } }
+      let names = style.showsFields ? plan.fields : nil
+      let named = names.map { ShownProperties.named(tlvs, in: body, fields, plan, $0) } ?? []
+      details(frame, plan, tlvs, body, named: named, to: &out)
+      if let names {
+        let repeated = style.verbosity > 1 ? [] : shown.repeated(fields, frame, plan, names, bytes: bytes)
+        for (i, field) in fields.enumerated() where !repeated.contains(i) { out.lines(of: field, names, depth: 0) }
+      }
     }
     // With -v, the elements have their texts.
     let showsBody = style.showsText && style.verbosity == 0 && body.byteCount > 0
@@ -217,7 +228,8 @@ package struct FrameTextWriter {
   }
 
   private func details(
-    _ frame: Frame, _ plan: ProtocolPlan, _ tlvs: Span<TLVRef>, _ body: RawSpan, to out: inout ByteWriter
+    _ frame: Frame, _ plan: ProtocolPlan, _ tlvs: Span<TLVRef>, _ body: RawSpan, named: [Bool],
+    to out: inout ByteWriter
   ) {
     if style.verbosity > 1 {
       out.literal("\tpacket ")
@@ -232,11 +244,13 @@ package struct FrameTextWriter {
     }
     for i in tlvs.indices {
       let tlv = tlvs[i]
+      let label = ElementLabel(tlv, in: body, plan)
+      let isNamed = named.isEmpty ? false : named[i]
+      if isNamed, style.verbosity < 2 { continue }
       out.literal("\t")
       for _ in 0..<min(16, Int(tlv.depth)) { out.literal("  ") }
       out.literal("0x")
       out.hex(UInt64(tlv.tag), width: 4)
-      let label = ElementLabel(tlv, in: body, plan)
       if let name = label.name {
         out.literal(" ")
         out.text(name)
@@ -247,7 +261,7 @@ package struct FrameTextWriter {
       let end = Int(tlv.offset) + Int(tlv.count)
       if style.showsText, label.isHidden {
         out.literal(", not shown")
-      } else if style.showsText, !tlv.isList, end <= body.byteCount {
+      } else if style.showsText, !isNamed, !tlv.isList, end <= body.byteCount {
         out.literal(": ")
         body.withUnsafeBytes {
           let bytes = UnsafeRawBufferPointer(rebasing: $0[Int(tlv.offset)..<end])
