@@ -33,7 +33,7 @@ struct Export: Subcommand {
         "-Y <filter>", \.options.filter, "Messages that match this filter; see imdump-filter(7).",
         completing: .words(messageFieldNames)),
       .flag("--lost", \.options.choice.lost, "Messages without an answer, or without an undamaged copy."),
-      .flag("--rejected", \.options.choice.rejected, "Messages that were answered with a refusal."),
+      .flag("--rejected", \.options.choice.rejected, "Messages that were rejected."),
       .flag("--failed", \.options.choice.failed, "Messages that were lost or rejected."),
       .flag("--retried", \.options.choice.retried, "Messages that were sent again before their answer."),
       .flag("--damaged", \.options.choice.damaged, "Messages with a damaged copy."),

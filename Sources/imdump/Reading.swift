@@ -89,7 +89,7 @@ struct Messages: Subcommand {
   static var table: [Option<Self>] {
     [
       .flag("--lost", \.choice.lost, "Only messages without an answer, or without an undamaged copy."),
-      .flag("--rejected", \.choice.rejected, "Only messages that were answered with a refusal."),
+      .flag("--rejected", \.choice.rejected, "Only messages that were rejected."),
       .flag("--failed", \.choice.failed, "Only messages that were lost or rejected."),
       .flag("--retried", \.choice.retried, "Only messages that were sent again before their answer."),
       .flag("--damaged", \.choice.damaged, "Only messages with a damaged copy."),

@@ -73,8 +73,9 @@ import Testing
 
   @Test(arguments: cases) func countsTellIt(_ this: Case) throws {
     let text = try Self.lines(["stats", "-q", this.path])
-    let refused = try #require(text.first { $0.hasPrefix("refused: ") })
-    #expect(refused.contains("\(this.type) with \(this.words): \(this.count)"), "\(refused)")
+    let refused = try #require(text.first { $0.hasPrefix("rejected: ") })
+    let status = this.name.map { "\($0) (\(this.number))" } ?? "\(this.number)"
+    #expect(refused.contains("\(this.type) with \(status): \(this.count)"), "\(refused)")
     let total = try Self.objects(["stats", "-q", "--json", this.path])[0]["total"] as? [String: Any]
     let rejections = try #require(total?["refusals"] as? [[String: Any]])
     let mine = rejections.filter { $0["type"] as? String == this.type && $0["status"] as? Int == this.number }

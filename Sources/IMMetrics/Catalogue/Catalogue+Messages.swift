@@ -36,7 +36,7 @@ extension Catalogue {
             case .network: "never acknowledged by the peer's TCP"
             case .peer: "acknowledged by the peer's TCP, never answered"
             case .capture: "unknown, bytes are missing from the capture"
-            case .status: "refused"
+            case .status: "rejected"
             case .checksum: "every copy damaged"
             case .limit: "unknown, dropped at a memory limit"
             }
@@ -77,7 +77,7 @@ extension Catalogue {
   private static func alsoWords(_ fate: Fate) -> String {
     switch fate {
     case .ackedAfterRetry: "sent again"
-    case .rejected: "refused"
+    case .rejected: "rejected"
     case .unknown: "whose answer may be in bytes missing from the capture"
     case .pending: "still open when the capture ended"
     default: ""

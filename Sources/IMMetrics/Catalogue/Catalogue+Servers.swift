@@ -250,7 +250,7 @@ extension Catalogue {
       handshake("requested", "requested", isFirst: true) { $0.requested },
       handshake("answered", "answered") { $0.answered },
       handshake("acknowledged", "acknowledged without an answer") { $0.acknowledged },
-      handshake("refused", "refused") { $0.refused }, handshake("unanswered", "unanswered") { $0.unanswered },
+      handshake("refused", "rejected") { $0.refused }, handshake("unanswered", "unanswered") { $0.unanswered },
       handshake("pending", "pending") { $0.pending },
     ]
     + [

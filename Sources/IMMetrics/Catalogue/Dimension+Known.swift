@@ -33,7 +33,7 @@ extension Dimension {
         case .network: "not answered; TCP never acknowledged their last byte"
         case .peer: "not answered, although TCP acknowledged them"
         case .capture: "whose answer may be missing from the capture"
-        case .status: "refused"
+        case .status: "rejected"
         case .checksum: "damaged in every copy"
         case .limit: "evicted while pending, to stay within a limit"
         }

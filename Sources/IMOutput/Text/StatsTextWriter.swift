@@ -119,16 +119,17 @@ package struct StatsTextWriter {
     line("not successful, by cause: ", MetricSentences.parts(.causes, Catalogue.fates, total.messages), to: &out)
   }
 
-  /// What was refused: `refused: connect 5 not_authorized 3, submit_sm 88 ESME_RTHROTTLED 2`.
+  /// What was rejected, with what status: `rejected: connect with not_authorized (5): 3`.
   private func rejections(_ figures: RunMetrics, to out: inout ByteWriter) {
     let counts = figures.total.rejections
     let rows = RejectionRow.rows(counts, figures.summary.plans, figures.statuses)
     var parts = rows.map { row in
-      let status = row.status.map { " with \($0)" } ?? ""
-      return "\(row.type)\(status)\(row.name.map { " " + $0 } ?? ""): \(grouped(row.count))"
+      let number = row.status.map { "\($0)" }
+      let status = row.name.map { name in name + (number.map { " (\($0))" } ?? "") } ?? number
+      return "\(row.type)\(status.map { " with \($0)" } ?? ""): \(grouped(row.count))"
     }
     if counts.others > 0 { parts.append("others: \(grouped(counts.others))") }
-    line("refused: ", parts, to: &out)
+    line("rejected: ", parts, to: &out)
   }
 
   private func connections(_ figures: RunMetrics, to out: inout ByteWriter) {
@@ -172,11 +173,37 @@ package struct StatsTextWriter {
 
   private func problems(_ figures: RunMetrics, to out: inout ByteWriter) {
     let bytes = count(Catalogue.count("gaps.run.bytes", in: Catalogue.run, of: figures.run), "byte")
+    // Exchanges without an answer are counted by what they are, in the words of the tables above.
+    let exchanges = [IssueKind.unanswered.name, IssueKind.heartbeatMissed.name]
     let parts =
-      MetricSentences.parts(.issues, Catalogue.run, figures.run) { $0 == IssueKind.gap.name ? bytes : nil }
+      lost(figures)
+      + MetricSentences.parts(
+        .issues, Catalogue.run, figures.run, remark: { $0 == IssueKind.gap.name ? bytes : nil },
+        isWanted: { !exchanges.contains($0) })
       + MetricSentences.parts(.problems, Catalogue.reports, figures.total.counts)
       + MetricSentences.parts(.problems, Catalogue.run, figures.run)
     line("problems: ", parts.isEmpty ? ["none"] : parts, to: &out)
+  }
+
+  /// What got no answer: messages as they are counted as lost everywhere, and what else asks for an answer, by its role.
+  private func lost(_ figures: RunMetrics) -> [String] {
+    let summary = figures.summary
+    let lost = UInt64(figures.total.messages.both.unanswered) &+ UInt64(figures.total.messages.both.damaged)
+    var counts: [(String, UInt64)] = [("lost messages", lost)]
+    counts.append(("missed heartbeats", figures.run.count(.heartbeatMissed)))
+    let roles: [(FrameRole, String)] = [
+      (.receipt, "unanswered receipts"), (.control, "unanswered control frames"), (.other, "other unanswered frames"),
+    ]
+    for (role, words) in roles {
+      var unanswered: UInt64 = 0
+      for (plan, kinds) in zip(summary.plans, summary.kinds) {
+        for (k, kind) in kinds.enumerated() where (k < plan.typeRoles.count ? plan.typeRoles[k] : .other) == role {
+          for way in 0...1 { unanswered &+= UInt64(kind.fates[way].unanswered) }
+        }
+      }
+      counts.append((words, unanswered))
+    }
+    return counts.filter { $0.1 > 0 }.map { "\($0) \(grouped($1))" }
   }
 
   private func worst(_ figures: RunMetrics, to out: inout ByteWriter) {
