@@ -16,8 +16,13 @@ package struct MessageItem: Equatable, Sendable {
   let retries: String
   /// The time to its answer: `23.1 ms`; empty without one.
   let roundTrip: String
-  /// What became of it, in words: `✓`, `unanswered: network`, `rejected: not_authorized`.
-  package let outcome: String
+  /// What became of it, in words: `✓`, `unanswered: network`, `rejected: not_authorized`; then what else is known of it, what matters most
+  /// first: `late`, `1 after the answer`.
+  private let outcomes: [String]
+  /// When it was delivered or read: `read after 5.03 s`, and `read 5.03 s`.
+  private let receipts: [String], shortReceipts: [String]
+  /// The name of the status with which it was rejected; `nil` of other messages.
+  private let rejection: String?
   /// What is wrong with it, as a letter: `!` failed, `R` retried, `~` late, duplicate or unknown; a blank for nothing.
   package let mark: String
   /// Its topic; empty where it has none, or the store does not have it.
@@ -36,7 +41,14 @@ package struct MessageItem: Equatable, Sendable {
     text = texts.text ?? (message.role == .message ? texts.other : nil) ?? ""
     (textCells, textBreaks) = (cells(plainText(text)), text.reduce(0) { $0 + ($1.isNewline ? 1 : 0) })
     time = Self.clock(message.time, zone)
-    outcome = Self.outcome(message)
+    outcomes = Self.outcomes(message)
+    let receipts = [("delivered", message.deliveredAfter), ("read", message.readAfter)].compactMap { name, after in
+      after.map { (name, Words.shortLength($0)) }
+    }
+    self.receipts = receipts.map { "\($0) after \($1)" }
+    // What is read is delivered.
+    shortReceipts = receipts.suffix(1).map { "\($0) \($1)" }
+    rejection = message.fate == .rejected ? message.status : nil
     retries = message.retries > 0 ? "R\(message.retries)" : ""
     roundTrip = message.latency.map(Words.shortLength) ?? ""
     mark =
@@ -58,8 +70,23 @@ package struct MessageItem: Equatable, Sendable {
     return String(out.text.prefix(10))
   }
 
+  /// What became of it, and as much else of it as fits into `width` cells. `hasReceipts` says whether that is also when it was read,
+  /// and `isShort` whether in few words.
+  package func outcome(width: Int = .max, isShort: Bool = false, hasReceipts: Bool = true) -> String {
+    var text = outcomes[0]
+    // The mark in front of the row says that it failed.
+    if cells(text) > width, let rejection, Int(rejection) == nil { text = rejection }
+    var further = outcomes.dropFirst() + (hasReceipts ? isShort ? shortReceipts : receipts : [])
+    var room = width - cells(text)
+    while let next = further.popFirst(), cells(next) + 2 <= room {
+      text += ", \(next)"
+      room -= cells(next) + 2
+    }
+    return text
+  }
+
   /// What became of a message, in few words: most succeed, and a sign says that.
-  private static func outcome(_ message: StoredMessage) -> String {
+  private static func outcomes(_ message: StoredMessage) -> [String] {
     var text: String
     switch message.fate {
     case .acked, .ackedAfterRetry: text = "✓"
@@ -72,10 +99,9 @@ package struct MessageItem: Equatable, Sendable {
     } else if let cause = message.cause {
       text += ": \(cause.name)"
     }
-    if message.problems.contains(.late) { text += ", late" }
-    if let after = message.deliveredAfter { text += ", delivered after \(Words.shortLength(after))" }
-    if let after = message.readAfter { text += ", read after \(Words.shortLength(after))" }
-    if message.duplicates > 0 { text += ", \(message.duplicates) after the answer" }
-    return text
+    var all = [text]
+    if message.problems.contains(.late) { all.append("late") }
+    if message.duplicates > 0 { all.append("\(message.duplicates) after the answer") }
+    return all
   }
 }

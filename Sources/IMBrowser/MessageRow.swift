@@ -33,7 +33,10 @@ struct MessageRow: RowViewModel {
     let isWide = layout.width >= 120, isNarrow = layout.width < 70
     var parts = [RowPart(text: item.mark, style: style.with(.bold), width: 1)]
     if layout.width >= 56 {
-      parts.append(RowPart(text: String(message.id), style: Style(.faint), width: isWide ? 8 : 7, isRight: true))
+      // Few captures need more in a row that has room for little else.
+      let number = String(message.id)
+      let width = isWide ? 8 : max(5, number.utf8.count)
+      parts.append(RowPart(text: number, style: Style(.faint), width: width, isRight: true))
     }
     parts.append(RowPart(text: item.time, style: plain, width: 12))
     parts.append(RowPart(text: message.direction == .clientToServer ? "→" : "←", style: Style(.faint), width: 1))
@@ -53,15 +56,26 @@ struct MessageRow: RowViewModel {
     if isWide {
       parts.append(RowPart(text: "\(message.byteCount) B", style: plain, width: 9, isRight: true))
     }
+    // Where a row has little room, what was said counts more than when it was read.
+    let hasReceipts = isWide || !layout.showsTexts || item.text.isEmpty
     if isNarrow {
-      let words = [item.outcome, item.roundTrip, item.retries].filter { !$0.isEmpty }
-      parts.append(RowPart(text: words.joined(separator: " "), style: style, width: nil))
+      let words = [item.roundTrip, item.retries].filter { !$0.isEmpty }
+      let room = Self.room(layout, parts) - words.reduce(0) { $0 + cells($1) + 1 }
+      let text = ([item.outcome(width: room, isShort: !isWide, hasReceipts: hasReceipts)] + words).joined(
+        separator: " ")
+      parts.append(RowPart(text: text, style: style, width: nil))
     } else {
       parts.append(RowPart(text: item.retries, style: style, width: isWide ? 3 : 2))
       parts.append(RowPart(text: item.roundTrip, style: plain, width: 8, isRight: true))
-      parts.append(RowPart(text: item.outcome, style: style, width: nil))
+      let text = item.outcome(width: Self.room(layout, parts), isShort: !isWide, hasReceipts: hasReceipts)
+      parts.append(RowPart(text: text, style: style, width: nil))
     }
     return parts
+  }
+
+  /// Cells that are left of a row behind its columns.
+  private static func room(_ layout: RowLayout, _ columns: [RowPart]) -> Int {
+    layout.width - columns.reduce(0) { $0 + ($1.width ?? cells($1.text)) + 1 }
   }
 }
 

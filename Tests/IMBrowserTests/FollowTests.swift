@@ -98,7 +98,7 @@ import Testing
     bench.window.refresh()
     try bench.settle()
     #expect(bench.window.selected?.message == bench.source.messages[200] && bench.window.screenRow == row)
-    #expect(bench.window.selected?.outcome.hasPrefix("unanswered") == true)
+    #expect(bench.window.selected?.outcome().hasPrefix("unanswered") == true)
   }
 
   /// The screen of a live capture: the badge counts what came since its end was seen, also through a filter.

@@ -67,6 +67,30 @@ import Testing
     #expect(text[12] == "    ┄ 30.0 s without a message ┄")
   }
 
+  /// In 80 cells, a row says what it can and is not cut; the text of a message is what may be longer.
+  @Test(
+    arguments: [
+      (.acked, nil, 0, 2_024_000, "", "✓, read 2.02 s"), (.acked, nil, 0, 122_400, "", "✓, read 122.4 ms"),
+      (.acked, nil, 1, 2_024_000, "", "✓, 1 after the answer"), (.acked, nil, 0, 2_024_000, "hello", "✓  “hello”"),
+      (.rejected, "not_authorized", 0, nil, "", "not_authorized"), (.rejected, "135", 0, nil, "", "rejected: 135"),
+      (.unanswered, nil, 0, nil, "", "unanswered: network"),
+    ] as [(Fate, String?, Int64, Int64?, String, String)])
+  func noRowIsCut(
+    _ fate: Fate, _ status: String?, _ duplicates: Int64, _ readAfter: Int64?, _ text: String, _ end: String
+  ) {
+    var message = Self.item { _ in }.message
+    (message.fate, message.status, message.duplicates, message.readAfter) = (fate, status, duplicates, readAfter)
+    message.cause = fate == .unanswered ? .network : nil
+    message.sequence = "14209862"
+    let item = MessageItem(message, client: "10.0.0.1:20000", texts: StoredMessageTexts(text: text), zone: .utc)
+    var grid = Grid(width: 80, height: 1)
+    grid.put(MessageRow(item: item).parts(RowLayout(width: 80, showsClient: true)), row: 0, width: 80)
+    let line = String(grid.text(row: 0).reversed().drop { $0 == " " }.reversed())
+    #expect(line.hasSuffix("  20.0 ms \(end)") || fate == .unanswered && line.hasSuffix(" \(end)"), "\(line)")
+    // On a wide screen, all of it is there.
+    #expect(fate != .acked || readAfter == nil || item.outcome().contains("read after"))
+  }
+
   /// Whoever paints copies the same cells that it would have made.
   @Test(arguments: [40, 80, 200]) func rowsThatWereLaidOutAreThoseThatArePainted(_ width: Int) {
     let items = ListedMessages.drawn(200, seed: 3).messages.map {
