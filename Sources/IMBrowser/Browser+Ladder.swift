@@ -120,7 +120,8 @@ extension Browser {
     }
     return
       "message \(grouped(UInt64(max(0, item.message.id))))   packet \(grouped(UInt64(max(0, item.message.packet))))"
-      + "   RTT: without retried messages" + (ladder.isFirst ? "   first part" : "")
-      + (ladder.isLast ? "   last part" : "")
+      + "   RTT: without retried messages"
+      + (ladder.isFirst && ladder.isLast
+        ? "   whole ladder" : ladder.isFirst ? "   first part" : ladder.isLast ? "   last part" : "")
   }
 }

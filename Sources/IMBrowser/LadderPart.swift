@@ -56,7 +56,9 @@ struct LadderPart {
   mutating func add(_ stored: StoredLadderMessage) {
     let message = stored.message
     let isFromClient = message.direction == .clientToServer
-    let name = message.type + (message.sequence.map { " \($0)" } ?? "")
+    let number = message.sequence.map { " \($0)" } ?? ""
+    let name = message.type + number
+    let answerName = stored.answerType.map { $0 + number } ?? "answer to \(name)"
     let sequence = message.sequence.flatMap { UInt64($0) }
     let answered = stored.answers.first
     func row(_ at: Int64, _ kind: LadderItem.ID.Kind, _ step: Ladder.Step) -> Row {
@@ -77,7 +79,7 @@ struct LadderPart {
     }
     for (i, at) in stored.answers.enumerated() {
       var step = Ladder.Step(
-        label: "answer to \(name)", sequence: sequence, isFromClient: !isFromClient,
+        label: answerName, sequence: sequence, isFromClient: !isFromClient,
         facts: i == 0 ? .answer : [.answer, .repeatedAnswer], copy: 0)
       if i == 0 {
         step.latency = message.latency.map { .microseconds($0) }

@@ -110,7 +110,8 @@ import Testing
     }
     let stored = [
       StoredLadderMessage(
-        message: message(1, 0, latency: 18_000, fate: .acked), copies: [at], answers: [at + 18_000], status: "ok"),
+        message: message(1, 0, latency: 18_000, fate: .acked), copies: [at], answers: [at + 18_000], status: "ok",
+        answerType: "text_ack"),
       StoredLadderMessage(
         message: message(2, 3_120_000, retries: 1, latency: 3_198_000, fate: .ackedAfterRetry),
         copies: [at + 3_120_000, at + 6_120_000], answers: [at + 6_318_000]),
@@ -131,7 +132,7 @@ import Testing
     let lines = part.items(of: ladder).map { "\($0.line.time)|\($0.line.mark)|\($0.line.label)|\($0.line.remark)" }
     #expect(
       lines == [
-        "+0.000||text 1|", "+0.018||answer to text 1: ok|RTT 18.0 ms", "+3.120||text 2|",
+        "+0.000||text 1|", "+0.018||text_ack 1: ok|RTT 18.0 ms", "+3.120||text 2|",
         "+6.120|R1|text 2 retry Δ3.0 s|",
         "+6.318||answer to text 2|3.2 s after the first copy (ambiguous, not in RTT)",
         "+7.000|?|answer|message not in the capture",

@@ -271,6 +271,21 @@ package final class ProtocolPlan: @unchecked Sendable {
     return kind.index == FrameKind.unknownIndex ? variant?.kind(at: index) ?? kind : kind
   }
 
+  /// The names of the types that answer the one with `index`, those first that answer the fewest types: one that is for nothing else comes
+  /// before one that rejects anything.
+  package func answerTypes(of index: Int) -> [[String]] {
+    guard typeNames.indices.contains(index), index < 64, let kind = kind(at: index) else { return [] }
+    var groups: [Int: [String]] = [:]
+    for (i, name) in typeNames.enumerated() {
+      guard let answer = self.kind(at: i), answer.answers >> UInt64(index) & 1 == 1 else { continue }
+      let sides: FrameKind.Flags = [.fromClient, .fromServer]
+      let side = answer.flags.intersection(sides)
+      guard side.isEmpty || side != kind.flags.intersection(sides) else { continue }
+      groups[answer.answers.nonzeroBitCount, default: []].append(name)
+    }
+    return groups.sorted { $0.key < $1.key }.map(\.value)
+  }
+
   /// The value that a type has in a plan which was made for `reload` and does not know it any more: no field can have it, and no
   /// word of a line that is text.
   package static func forgotten(_ index: Int) -> UInt64 { 1 << 32 + UInt64(index) }

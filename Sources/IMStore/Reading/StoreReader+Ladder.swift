@@ -1,3 +1,4 @@
+import IMEngine
 package import IMWire
 
 /// A message with what a ladder draws of it beside its row: each copy and each answer.
@@ -13,11 +14,13 @@ package struct StoredLadderMessage: Equatable, Sendable {
   package var isDamaged: Bool
   /// What its answer said, by name or number; `nil` where it said nothing.
   package var status: String?
+  /// The type of its answers, or two that they may be of: `puback/pubrec`; `nil` where the store does not tell.
+  package var answerType: String?
 
   /// A message of its parts.
   package init(
     message: StoredMessage, copies: [Int64], answers: [Int64], isHeartbeat: Bool = false, isDamaged: Bool = false,
-    status: String? = nil
+    status: String? = nil, answerType: String? = nil
   ) {
     self.message = message
     self.copies = copies
@@ -25,6 +28,7 @@ package struct StoredLadderMessage: Equatable, Sendable {
     self.isHeartbeat = isHeartbeat
     self.isDamaged = isDamaged
     self.status = status
+    self.answerType = answerType
   }
 }
 
@@ -92,13 +96,16 @@ extension StoreReader {
     var messages: [StoredLadderMessage] = []
     while try statement.step() {
       let row = statement.row
-      let message = StoredMessage(row, types: try typeNames(with: row.number(5)))
+      let types = try typeNames(with: row.number(5))
+      let message = StoredMessage(row, types: types)
+      let type = row.number(5).flatMap { types[$0] }
       let first = message.time.microseconds
       messages.append(
         StoredLadderMessage(
           message: message, copies: Self.times(row.text(19)) ?? [first],
           answers: Self.times(row.text(20)) ?? message.latency.map { [first + $0] } ?? [],
-          isHeartbeat: row.number(21) == 1, isDamaged: row.number(22) == 1, status: row.text(23)))
+          isHeartbeat: row.number(21) == 1, isDamaged: row.number(22) == 1, status: row.text(23),
+          answerType: type?.answerName(isRejected: message.fate == .rejected)))
     }
     return messages
   }

@@ -133,12 +133,13 @@ package final class StoreReader {
   }
 
   private func readTypes() throws(StoreError) {
-    var statement = try database.prepare("SELECT id, name, role FROM type", "read names")
+    var statement = try database.prepare("SELECT id, name, role, answers FROM type", "read names")
     while try statement.step() {
       if let id = statement.row.number(0) {
         let role = statement.row.text(2)
         types[id] = StoredType(
-          name: statement.row.text(1) ?? "", role: FrameRole.allCases.first { $0.name == role })
+          name: statement.row.text(1) ?? "", role: FrameRole.allCases.first { $0.name == role },
+          answers: statement.row.text(3) ?? "")
       }
     }
   }

@@ -9,7 +9,7 @@ enum Schema {
   static let tables = """
     CREATE TABLE info (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
     CREATE TABLE capture (id INTEGER PRIMARY KEY, path TEXT, byte_count INTEGER);
-    CREATE TABLE type (id INTEGER PRIMARY KEY, profile TEXT NOT NULL, name TEXT NOT NULL, role TEXT NOT NULL);
+    CREATE TABLE type (id INTEGER PRIMARY KEY, profile TEXT NOT NULL, name TEXT NOT NULL, role TEXT NOT NULL, answers TEXT);
     CREATE TABLE status (id INTEGER PRIMARY KEY, number NOT NULL, name TEXT);
     CREATE TABLE fate (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
     CREATE TABLE cause (id INTEGER PRIMARY KEY, name TEXT NOT NULL);

@@ -4,7 +4,7 @@ package enum StoreFormat {
   static let applicationID: Int64 = 0x696d_7374
   /// `PRAGMA user_version`: the number of the tables' layout. A store of another number is refused; it is made anew from its
   /// captures.
-  package static let version: Int64 = 9
+  package static let version: Int64 = 10
 
   /// Bytes of a file's beginning that `isStore` looks at: SQLite's header.
   package static let headerCount = 100

@@ -63,7 +63,7 @@ struct NameRows: ~Copyable {
     info.bind(1, "whole")
     info.bind(2, 0)
     try info.run()
-    let addType = try database.prepare("INSERT INTO type VALUES (?1, ?2, ?3, ?4)", attempt)
+    let addType = try database.prepare("INSERT INTO type VALUES (?1, ?2, ?3, ?4, ?5)", attempt)
     let addStatus = try database.prepare("INSERT INTO status VALUES (?1, ?2, ?3)", attempt)
     self.plans = plans
     roles = RoleTable(plans: plans)
@@ -95,6 +95,8 @@ struct NameRows: ~Copyable {
     addType.bind(2, profile(exchange.plan))
     addType.bind(3, name)
     addType.bind(4, message.first.role.name)
+    let answers = plans[Int(exchange.plan)].answerTypes(of: Int(exchange.kind))
+    addType.bind(5, answers.isEmpty ? nil : answers.map { $0.joined(separator: ",") }.joined(separator: ";"))
     try addType.run()
     typeIDs[key] = id
     if isKnown { knownTypes[place] = id }

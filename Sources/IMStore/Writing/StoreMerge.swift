@@ -140,7 +140,7 @@ package struct StoreMerge {
       INSERT INTO session_map SELECT id, (SELECT ifnull(max(id), 0) FROM main.session) + row_number() OVER (ORDER BY id), 0
         FROM added.session WHERE id NOT IN (SELECT old FROM session_map);
       CREATE TEMP TABLE type_map (old INTEGER PRIMARY KEY, new INTEGER NOT NULL);
-      INSERT INTO main.type SELECT (SELECT ifnull(max(id), 0) FROM main.type) + row_number() OVER (ORDER BY id), profile, name, role
+      INSERT INTO main.type SELECT (SELECT ifnull(max(id), 0) FROM main.type) + row_number() OVER (ORDER BY id), profile, name, role, answers
         FROM added.type AS t WHERE NOT EXISTS (SELECT 1 FROM main.type AS o WHERE (o.profile, o.name) = (t.profile, t.name));
       INSERT INTO type_map SELECT t.id, min(o.id) FROM added.type AS t
         JOIN main.type AS o ON o.profile = t.profile AND o.name = t.name GROUP BY t.id;
