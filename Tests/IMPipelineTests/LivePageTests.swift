@@ -68,6 +68,30 @@ import Testing
     #expect(page.affected.reduce(0) { $0 + $1.lost } == lost)
     #expect((page.losses == nil) == (lost == 0))
     #expect(lost == 0 || !page.ladders.isEmpty)
+    if page.summary.ledger.cutPackets == 0 {
+      #expect(page.transport.all.reduce(0) { $0 + $1.value.bytes } == page.summary.ledger.packetBytes)
+    }
+  }
+
+  /// What TCP shows over time, for traffic that nothing decodes: the connections of `imdump streams`.
+  @Test(
+    arguments: [
+      ("tjp-weak-network.pcap", 6, 1, 2, 2), ("tjp-v2-chat.pcap", 2, 2, 0, 0), ("cmpp-gateway.pcap", 2, 2, 0, 0),
+    ] as [(String, UInt32, UInt32, UInt32, UInt32)])
+  func connectionsOverTime(
+    _ sample: String, _ opened: UInt32, _ closed: UInt32, _ reset: UInt32, _ failed: UInt32
+  ) throws {
+    let page = try models(Samples.path(sample), window: "24h").page
+    let buckets = page.transport.all.map(\.value)
+    #expect(buckets.reduce(0) { $0 + $1.opened } == opened && buckets.reduce(0) { $0 + $1.closed } == closed)
+    #expect(buckets.reduce(0) { $0 + $1.reset } == reset && buckets.reduce(0) { $0 + $1.failed } == failed)
+    #expect(buckets.reduce(0) { $0 + $1.handshakes.count } == UInt64(opened))
+    #expect(
+      String(decoding: Page().html(page), as: UTF8.self).contains("id=\"tcp-rows\"")
+        == (page.summary.ledger.decodedConnections == 0))
+    // A short window forgets what is older.
+    let young = try models(Samples.path(sample), window: "1m").page
+    #expect(young.transport.span.map { $0.begin.seconds >= young.live?.covered?.from.seconds ?? 0 } ?? true)
   }
 
   /// The same packets make the same page, however they are cut into batches.

@@ -398,6 +398,15 @@ import Testing
     #expect(sum("handshake-rows", "handshakes") == opened)
     #expect((Self.tiles(root)["Success"] == nil) == (opened > 0))
     guard opened > 0 else { return }
+    // Bytes over time: those of all packets, of which none is cut in these files.
+    let file = try Samples.bytes(sample)
+    var (at, bytes) = (24, 0)
+    while at + 16 <= file.count {
+      let length = file[at + 8..<at + 12].reversed().reduce(0) { $0 << 8 | Int($1) }
+      bytes += length
+      at += 16 + length
+    }
+    #expect(sum("tcp-rows", "bytes") == Double(bytes))
     let streams = try Command.run(["streams", "--format", "csv", Samples.path(sample)]).output.split(separator: "\n")
       .map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
     let place = try #require(streams.first?.firstIndex(of: "handshake_us"))

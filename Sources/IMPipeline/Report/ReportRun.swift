@@ -102,12 +102,14 @@ private struct ReportRun {
   private func read(_ reading: ReportReading, _ output: Output) -> (
     model: ReportModel, total: EndpointMetrics, worst: [UInt32], status: ExitStatus
   ) {
-    let driver = run.driver(engine(run, ReportReading.needs, reading.receiver))
+    let bytes = PacketBytes()
+    let driver = run.driver(engine(run, ReportReading.needs, reading.receiver), [bytes])
     let errors = run.lead(driver)
     let status = run.conclude(driver, errors, output, summary: false)
     let figures = reading.metrics(run, driver)
     var model = reading.model(run, driver, figures, errors)
     model.profiles = run.reportProfiles(figures.run.summary, hashes)
+    model.transport.add(bytes.takeSeries())
     return (model, figures.run.total, figures.worst.entries.map(\.report.info.serial), status)
   }
 

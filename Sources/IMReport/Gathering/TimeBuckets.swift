@@ -58,6 +58,11 @@ package struct TimeBuckets<Value: Additive>: Sendable {
     body(&values[number, default: Value()])
   }
 
+  /// Adds what other buckets counted, each as if at its beginning.
+  package mutating func add(_ other: TimeBuckets) {
+    for (begin, value) in other.all { change(begin) { $0.add(value) } }
+  }
+
   /// Forgets the buckets that end before `begin`.
   package mutating func drop(before begin: Timestamp) {
     let number = Self.floor(begin.seconds, width)

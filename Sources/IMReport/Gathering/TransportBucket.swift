@@ -6,6 +6,8 @@ package import IMWire
 package struct TransportBucket: Additive {
   /// Connections that were opened with a SYN; that a FIN closed; that a reset ended; attempts that were refused or not answered.
   package fileprivate(set) var opened: UInt32 = 0, closed: UInt32 = 0, reset: UInt32 = 0, failed: UInt32 = 0
+  /// Bytes of all packets, as they were on the wire.
+  package fileprivate(set) var bytes: UInt64 = 0
   /// Round trips of TCP handshakes, by the time of the SYN.
   package fileprivate(set) var handshakes = RTTHistogram()
 
@@ -18,25 +20,40 @@ package struct TransportBucket: Additive {
     closed &+= other.closed
     reset &+= other.reset
     failed &+= other.failed
+    bytes &+= other.bytes
     handshakes.add(other.handshakes)
   }
 }
 
 extension TimeBuckets<TransportBucket> {
-  /// Counts a connection that is over, or was open when the capture ended: when it was opened, and when it ended.
-  package mutating func count(_ connection: ListedConnection, closedAt: Timestamp?) {
+  /// Counts the bytes of packets of a second.
+  package mutating func count(bytes: UInt64, at time: Timestamp) { change(time) { $0.bytes &+= bytes } }
+
+  /// Counts a connection that a SYN opens, before it is known how it ends.
+  package mutating func open(at time: Timestamp) { change(time) { $0.opened &+= 1 } }
+
+  /// Counts a connection that is over, or was open when the capture ended: when it was opened, and when it ended, as far as that is not
+  /// before `begin`. `isOpened` says that `open` has counted it.
+  package mutating func count(
+    _ connection: ListedConnection, closedAt: Timestamp?, isOpened: Bool = false, from begin: Timestamp = .distantPast
+  ) {
     let isFailure = connection.reason == .refused || connection.reason == .timeout
-    if isFailure {
-      change(connection.firstSeen) { $0.failed &+= 1 }
-    } else if connection.sawSyn {
+    if connection.firstSeen >= begin, isFailure || connection.sawSyn {
       change(connection.firstSeen) { bucket in
-        bucket.opened &+= 1
-        if let handshake = connection.handshake { bucket.handshakes.record(handshake) }
+        if isFailure {
+          bucket.failed &+= 1
+          if isOpened, connection.sawSyn, bucket.opened > 0 { bucket.opened &-= 1 }
+        } else {
+          if !isOpened { bucket.opened &+= 1 }
+          if let handshake = connection.handshake { bucket.handshakes.record(handshake) }
+        }
       }
     }
+    let end = closedAt ?? connection.end
+    guard end >= begin else { return }
     switch connection.reason {
-    case .fin: change(closedAt ?? connection.end) { $0.closed &+= 1 }
-    case .reset: change(closedAt ?? connection.end) { $0.reset &+= 1 }
+    case .fin: change(end) { $0.closed &+= 1 }
+    case .reset: change(end) { $0.reset &+= 1 }
     case .open, .refused, .timeout, .reused, .evicted: break
     }
   }

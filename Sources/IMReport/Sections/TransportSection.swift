@@ -3,11 +3,14 @@ import IMMetrics
 import IMOutput
 import IMWire
 
-/// What TCP shows where nothing was decoded: connections over time, and the round trips of their handshakes.
+/// What TCP shows where nothing was decoded: bytes and connections over time, and the round trips of their handshakes.
 enum TransportSection {
   static func write(_ model: ReportModel, _ page: inout Markup) {
     let series = model.transport
-    guard model.summary.ledger.decodedConnections == 0, !series.isEmpty else { return }
+    let hasConnections = model.live != nil || model.summary.ledger.connections > 0
+    guard model.summary.ledger.decodedConnections == 0, hasConnections, !series.isEmpty else {
+      return
+    }
     Page.begin(.transport, &page)
     defer { Page.end(&page) }
     connections(series, model.zoneText, model.zone, &page)
@@ -18,25 +21,26 @@ enum TransportSection {
     _ series: TimeBuckets<TransportBucket>, _ zoneText: String, _ zone: LocalZone, _ page: inout Markup
   ) {
     let buckets = series.all, width = ChartSections.width(series)
-    let kinds: [(name: String, isTrouble: Bool, value: (TransportBucket) -> UInt32)] = [
-      ("opened", false, { $0.opened }), ("closed", false, { $0.closed }), ("reset", true, { $0.reset }),
-      ("failed", true, { $0.failed }),
+    let kinds: [(name: String, isTrouble: Bool, value: (TransportBucket) -> UInt64)] = [
+      ("bytes", false, { $0.bytes }), ("opened", false, { UInt64($0.opened) }),
+      ("closed", false, { UInt64($0.closed) }), ("reset", true, { UInt64($0.reset) }),
+      ("failed", true, { UInt64($0.failed) }),
     ]
     let strips = kinds.map { kind in
-      let values = buckets.map { UInt64(kind.value($0.value)) }
+      let values = buckets.map { kind.value($0.value) }
       return Charts.Strip(
         name: kind.name, values: values, isTrouble: kind.isTrouble, total: grouped(values.reduce(0, +)),
         most: "\(grouped(values.max() ?? 0)) in \(width)")
     }.filter { $0.values.contains { $0 > 0 } }
     Page.paragraph(
-      "Nothing was decoded; this is what TCP shows, in steps of \(width): connections opened with a SYN, closed with a FIN, ended by a "
-        + "reset, and attempts that were refused or not answered.", isSoft: true, &page)
-    ChartSections.figure("tcp-rows", label: "TCP connections over time", &page) {
-      Charts.strips("tcp", title: "TCP connections over time", strips, series, zone, &$0)
+      "Nothing was decoded; this is what TCP shows, in steps of \(width): bytes of all packets, connections opened with a SYN, closed with "
+        + "a FIN, ended by a reset, and attempts that were refused or not answered.", isSoft: true, &page)
+    ChartSections.figure("tcp-rows", label: "Traffic over time", &page) {
+      Charts.strips("tcp", title: "Traffic over time", strips, series, zone, &$0)
     }
     let times = ChartSections.times(series, zone)
     ChartSections.table(
-      "tcp-rows", "TCP connections in steps of \(width), \(zoneText)",
+      "tcp-rows", "traffic in steps of \(width), \(zoneText)",
       [.init(name: "time", isNumber: false)] + strips.map { .init(name: $0.name, isNumber: true) },
       times.indices.map { i in [.text(times[i])] + strips.map { .count($0.values[i]) } }, &page)
   }

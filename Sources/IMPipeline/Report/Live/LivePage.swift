@@ -15,6 +15,7 @@ final class LivePage: ChosenFeature {
   private let server: WebServer?
   private let hashes: [String: String]
   private let style: PageStyle
+  private let bytes = PacketBytes()
   /// What had been counted when each slice of the window began, by the slice's number.
   private var marks: [Int64: SummaryMark] = [:]
 
@@ -35,6 +36,11 @@ final class LivePage: ChosenFeature {
 
   func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? { other.map { PairSink(sink, $0) } ?? sink }
 
+  func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int {
+    self.bytes.count(records)
+    return records.count
+  }
+
   /// The packets of a minute are in, and the next one belongs to another: what follows counts from here.
   func minuteEnded(_ driver: Driver) {
     guard let last = driver.engine.totals.lastAt else { return }
@@ -42,6 +48,7 @@ final class LivePage: ChosenFeature {
   }
 
   private func mark(_ number: Int64, _ driver: Driver) {
+    sink.add(bytes.takeSeries())
     marks[number] = SummaryMark(run.summary(driver))
     // The last one from before the window is where it begins.
     guard let first = marks.keys.filter({ $0 <= number - sink.window.count }).max() else { return }
@@ -59,6 +66,7 @@ final class LivePage: ChosenFeature {
   func model(_ driver: Driver) -> ReportModel {
     let whole = run.summary(driver)
     if let last = whole.ledger.lastAt { sink.advance(to: last) }
+    sink.add(bytes.takeSeries())
     let number = sink.window.number(of: sink.begin)
     // Where nothing was counted before the window, all is of the window.
     let summary = marks.filter { $0.key <= number }.max { $0.key < $1.key }?.value.since(whole) ?? whole

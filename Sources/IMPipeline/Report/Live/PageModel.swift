@@ -21,6 +21,7 @@ extension PageSink {
     }
     model.live = live
     model.series = series
+    model.transport = transport
     model.typeNames = namesOfTypes
     model.heartbeats = sum.beats
     model.ambiguous = sum.ambiguous

@@ -20,6 +20,8 @@ final class PageSink: EngineSink {
   private var slices: [Int64: PageSlice] = [:]
   /// Over time: in steps of a second, which grow with what the window has.
   private(set) var series = TimeBuckets<ReportBucket>()
+  /// What TCP shows over time, in such steps.
+  private(set) var transport = TimeBuckets<TransportBucket>()
   private(set) var connections = TrackedConnections()
   /// Attempts that failed, the latest ones.
   private(set) var failures: [ConnectionReport] = []
@@ -54,6 +56,7 @@ final class PageSink: EngineSink {
     running = number
     for key in slices.keys where key < number - window.count { slices[key] = nil }
     series.drop(before: begin)
+    transport.drop(before: begin)
     connections.forget(before: begin)
     let oldest = begin
     failures.removeAll { $0.lastSeen < oldest }
@@ -154,6 +157,13 @@ final class PageSink: EngineSink {
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) {
     advance(to: at)
     connections.opened(connection.serial, at: at)
+    if at >= begin { transport.open(at: at) }
+  }
+
+  /// Adds bytes of packets.
+  func add(_ bytes: TimeBuckets<TransportBucket>) {
+    transport.add(bytes)
+    transport.drop(before: begin)
   }
 
   func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp) {
@@ -168,6 +178,8 @@ final class PageSink: EngineSink {
     let hello = self.hello.of(report)
     connections.change(report.info.serial) { $0.ended(report, hello) }
     guard report.isFinal else { return }
+    transport.count(
+      ListedConnection(report, hello: hello), closedAt: report.closedAt, isOpened: true, from: begin)
     change(report.closedAt ?? report.lastSeen) { $0.ended(report) }
     guard report.isFailure else { return }
     if failures.count >= Self.maximumFailures { failures.removeFirst(Self.maximumFailures / 4) }
