@@ -10,6 +10,8 @@ package struct ConnectionCounts: Equatable, Sendable {
   package var closed: UInt64 = 0, reset: UInt64 = 0
   /// Connections of a session whose last one had ended before.
   package var reconnects: UInt64 = 0
+  /// Of the reconnects, those whose last connection both sides had closed.
+  package var reconnectsAfterClose: UInt64 = 0
 
   /// All zero.
   package init() {}
@@ -45,6 +47,7 @@ package struct ConnectionCounts: Equatable, Sendable {
     closed += other.closed
     reset += other.reset
     reconnects += other.reconnects
+    reconnectsAfterClose += other.reconnectsAfterClose
   }
 
   /// Attempts whose outcome is known.

@@ -177,6 +177,7 @@ package struct EndpointMetrics: Sendable {
     guard let figures = report.figures else { return }
     if let outcome = report.handshake { handshakes.add(outcome, figures) }
     if report.rare.isReconnect { connections.reconnects += 1 }
+    if report.rare.followsCleanClose { connections.reconnectsAfterClose += 1 }
     silences(report, figures)
   }
 

@@ -99,6 +99,9 @@ import Testing
     let run = Run(packets)
     #expect(Set(run.frames.map(\.session)).count == sessions, "\(name)")
     #expect(run.reconnects == reconnects, "\(name)")
+    // Each visit that is over ended with a FIN of both sides.
+    let clean = Set(run.heard.reports.filter(\.rare.followsCleanClose).map(\.info.serial))
+    #expect(UInt64(clean.count) == reconnects, "\(name)")
     // Counters go on across connections of one session: nothing was left out.
     #expect(run.heard.reports.map(\.rare.sequenceGaps).reduce(0, +) == 0, "\(name)")
     run.expectLedgerAddsUp()
@@ -163,6 +166,30 @@ import Testing
   }
 
   // MARK: Protocols whose clients name themselves
+
+  /// Whether the last connection of a client that comes back was closed by both sides is known however long it stays away.
+  @Test(
+    arguments: [
+      (.fin(by: .clientToServer), 2_000, true), (.fin(by: .serverToClient), 2_000, true),
+      (.reset(by: .clientToServer), 2_000, false), (.fin(by: .clientToServer), 600_000, true),
+      (.reset(by: .serverToClient), 600_000, false),
+    ] as [(ConversationBuilder.Ending, Int64, Bool)])
+  func reconnectsAfterACleanClose(_ close: ConversationBuilder.Ending, _ away: Int64, _ isClean: Bool) {
+    var packets: [TimedPacket] = []
+    for (i, at) in [0, away].enumerated() {
+      let client = Endpoint(address: IPAddress(v4: 0x0a00_0001), port: 40_000 + UInt16(i))
+      var talk = ConversationBuilder(client: client, server: Talk.server(1_883))
+      talk.open(at: Timestamp(milliseconds: at))
+      talk.send(MQTTPacketBuilder.connect(clientID: "phone"), .clientToServer, at: Timestamp(milliseconds: at + 10))
+      talk.send(MQTTPacketBuilder.connack(), .serverToClient, at: Timestamp(milliseconds: at + 20))
+      talk.close(close, at: Timestamp(milliseconds: at + 30))
+      packets += talk.packets
+    }
+    let run = Run(packets)
+    #expect(run.reconnects == 1)
+    let reports = run.heard.reports.filter(\.rare.isReconnect)
+    #expect(!reports.isEmpty && reports.allSatisfy { $0.rare.followsCleanClose == isClean })
+  }
 
   @Test func mqttClientComesBack() {
     var packets: [TimedPacket] = []

@@ -181,6 +181,7 @@ extension Connections {
       let session = tracker.sessions.pointer(flow.pointee.session)
       if tracker.sessions.isKnown(flow.pointee.session), session.pointee.flowSerial == flow.pointee.serial {
         tracker.sessions.root(flow.pointee.session).pointee.closedAt = flow.pointee.closedAt
+        session.pointee.endedCleanly = flow.pointee.closeReason == .fin
       }
     }
     if flow.pointee.figures != .max { tracker.release(flow.pointee.figures) }

@@ -205,6 +205,8 @@ package struct RareMetrics: Sendable, BitwiseCopyable {
   package var cutFrames: UInt32 = 0
   /// The same as `reconnectTime`; negative without one.
   private var storedReconnectTime = Nanoseconds(-1)
+  /// Whether it is a reconnect, and both sides had closed that earlier connection.
+  package var followsCleanClose = false
 
   /// Whether an earlier connection of the same session ended before this one.
   package var isReconnect: Bool { storedReconnectTime >= .zero }

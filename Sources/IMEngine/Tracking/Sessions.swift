@@ -18,6 +18,8 @@ struct Session {
   var isUncertain = false
   /// How often many other exchanges stood before the one that was looked for; see `Tracker.indexCrowded`.
   var longWalks: UInt8 = 0
+  /// Whether its last connection was closed by both sides, as far as that was forgotten; else the flow itself tells.
+  var endedCleanly = false
   /// Connections it has had.
   var connections: UInt16 = 1
   /// How many numbers of this session are waited for by answers.

@@ -188,12 +188,14 @@ extension Tracker {
     let serial = session.pointee.flowSerial
     guard serial != flow.pointee.serial else { return }
     let last = flows.pointer(session.pointee.flow)
-    let closedAt = last.pointee.serial == serial ? last.pointee.closedAt : root.pointee.closedAt
+    let isKept = last.pointee.serial == serial
+    let closedAt = isKept ? last.pointee.closedAt : root.pointee.closedAt
     if flow.pointee.session == .max, closedAt <= flow.pointee.lastSeen, serial < flow.pointee.serial {
       reconnects += 1
       let rare = self.rare(of: flow)
       let begun = flow.pointee.establishedAt ?? flow.pointee.firstSeen
       rare.pointee.reconnectTime = .microseconds(max(0, begun.time(since: closedAt).microseconds))
+      rare.pointee.followsCleanClose = isKept ? last.pointee.closeReason == .fin : session.pointee.endedCleanly
       sink.reconnected(flow.pointee.serial, previous: serial, at: begun)
     }
     if plan.pointee.numberLife == .connection { sessions.beginCounters(index) }

@@ -229,17 +229,22 @@ struct VerdictFindings {
     let counts = model.figures.connections
     let failed = counts.refused + counts.timedOut
     let logins = model.figures.total.handshakes.refused
+    // A client that closes its connection and comes back later does so on purpose.
+    let closed = min(counts.reconnects, counts.reconnectsAfterClose)
+    let afterClose =
+      closed == 0
+      ? "" : closed == counts.reconnects ? " after a clean close" : " (\(grouped(closed)) after a clean close)"
     let parts = [
       counts.refused > 0 ? "\(grouped(counts.refused)) refused" : nil,
       counts.timedOut > 0 ? "\(grouped(counts.timedOut)) without an answer" : nil,
       counts.reset > 0 ? "\(grouped(counts.reset)) reset" : nil,
       logins > 0 ? "\(count(logins, "login")) rejected" : nil,
-      counts.reconnects > 0 ? count(counts.reconnects, "reconnect") : nil,
+      counts.reconnects > 0 ? count(counts.reconnects, "reconnect") + afterClose : nil,
     ].compactMap { $0 }
     guard !parts.isEmpty else { return }
     let isNotable =
       logins > 0 || exceeds(.connections, failed, of: counts.succeeded + failed) == .warning
-      || exceeds(.reconnects, counts.reconnects, of: counts.opened) == .warning
+      || exceeds(.reconnects, counts.reconnects - closed, of: counts.opened) == .warning
     // Resets and few reconnects are reported, and are neither good nor bad.
     add(
       .connections, isNotable ? .warning : nil,
@@ -248,7 +253,8 @@ struct VerdictFindings {
       causes: [
         (name: "refused", count: counts.refused), (name: "timeout", count: counts.timedOut),
         (name: "reset", count: counts.reset),
-        (name: "reconnect", count: counts.reconnects), (name: "login_rejected", count: logins),
+        (name: "reconnect", count: counts.reconnects), (name: "reconnect_after_close", count: closed),
+        (name: "login_rejected", count: logins),
       ].filter { $0.count > 0 })
   }
 

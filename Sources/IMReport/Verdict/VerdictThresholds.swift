@@ -8,7 +8,7 @@ package struct VerdictThresholds: Equatable, Sendable {
     case rejections
     /// Unanswered heartbeats, of those with a known outcome.
     case heartbeats
-    /// Reconnects, of the connections that were decoded.
+    /// Reconnects after anything but a clean close, of the connections that were decoded.
     case reconnects
     /// Connection attempts that were refused or not answered, of those with a known outcome.
     case connections
