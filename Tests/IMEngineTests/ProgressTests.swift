@@ -55,6 +55,8 @@ import Testing
     #expect(reports.map { $0.reason == .open } == [true, false, false])
   }
 
+  /// The packets after a silence tell of the minute in which it began, and the minutes after it are those that there would have been
+  /// without it.
   @Test func aLongSilenceIsOneReport() {
     var packets = talk(30)
     packets += Scene.talk { talk in
@@ -63,8 +65,44 @@ import Testing
       talk.send(Scene.text(3), .serverToClient, at: Scene.ms(3_661_000))
     }
     let reports = run(packets).heard.reports
-    #expect(reports.map(\.isFinal) == [false, false, true])
-    #expect(reports.map { $0.madeAt.nanoseconds(since: Scene.ms(0)) / 1_000_000_000 } == [3_600, 3_661, 3_661])
+    #expect(reports.map(\.isFinal) == [false, false, false, true])
+    #expect(reports.map { $0.madeAt.nanoseconds(since: Scene.ms(0)) / 1_000_000_000 } == [61, 3_601, 3_661, 3_661])
+  }
+
+  /// Reports are made at ticks of the clock, so a connection's are the same among packets of others, which make time pass in its
+  /// silences.
+  @Test func reportsDependOnTheConnectionAlone() throws {
+    let own = Scene.talk { talk in
+      talk.open(at: Scene.ms(17))
+      for second in [1, 11, 55, 61, 62, 300, 302, 359, 365, 430] {
+        talk.send(Scene.text(UInt32(second)), .clientToServer, at: Scene.ms(Int64(second) * 1_000 + 33))
+      }
+    }
+    var other = ConversationBuilder(
+      client: Endpoint(address: Talk.phone.address, port: 40_002), server: Talk.server(8_080), initial: (7, 9))
+    other.open(at: Scene.ms(-900))
+    for step in Int64(0)..<1_500 {
+      let frame = TJPFrameBuilder(text: "other", sequence: UInt32(step + 1), session: 77)
+      other.send(frame.bytes, .clientToServer, at: Scene.ms(step * 301))
+    }
+    let both = (own + other.packets).enumerated().sorted {
+      ($0.element.timestamp, $0.offset) < ($1.element.timestamp, $1.offset)
+    }.map(\.element)
+    func reports(_ run: Run) -> [Timestamp: String] {
+      let own = run.heard.reports.filter { $0.info.client == Talk.phone && !$0.isFinal }
+      #expect(Set(own.map(\.madeAt)).count == own.count)
+      let texts = own.map { report in
+        let frames = report.figures.map { "\($0.frames[0]) frames, \($0.unsettled) open" } ?? "-"
+        return (report.madeAt, "\(report.packets[0]) packets, \(frames), last \(report.lastSeen)")
+      }
+      return Dictionary(texts) { first, _ in first }
+    }
+    let (alone, together) = (reports(run(own)), reports(run(both)))
+    let times = alone.keys.sorted().map { $0.nanoseconds(since: Scene.ms(0)) / 1_000_000 }
+    // The silence from 62 to 300 s has one instead of four.
+    #expect(times == [61_000, 121_000, 301_000, 361_000, 421_000])
+    #expect(together.count == 7)
+    for (at, text) in alone { #expect(together[at] == text) }
   }
 
   @Test(.timeLimit(.minutes(1)))

@@ -4,6 +4,9 @@ import IMWire
 ///
 /// A class of plain fields that nobody holds on to while another writes them, so accesses are not checked.
 final class PacketClock {
+  /// How often expired exchanges are looked for, and living connections are reported on.
+  static var tick: Nanoseconds { .milliseconds(100) }
+
   /// When the packet in hand came, or the last one; while something that has become due is done, when that became due.
   @exclusivity(unchecked) var lastPacketAt = Timestamp.distantPast
   /// How far what becomes due has been done.
@@ -22,6 +25,14 @@ final class PacketClock {
   /// What becomes due has no segment in hand: where the last one stood, another may have been read ahead.
   @inline(__always)
   var moment: Timestamp { max(lastPacketAt, now) }
+
+  /// The last moment, not after `time`, that is a multiple of `tick` from the epoch.
+  static func tick(before time: Timestamp) -> Timestamp {
+    let partial = time.nanoseconds % tick.count
+    let (start, isBelowAll) = time.nanoseconds.subtractingReportingOverflow(
+      partial < 0 ? partial + tick.count : partial)
+    return isBelowAll ? time : Timestamp(nanoseconds: start)
+  }
 
   /// Nothing but holes is looked at before `time`.
   func sleep(until time: Timestamp) {

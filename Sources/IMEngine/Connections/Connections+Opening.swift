@@ -9,8 +9,6 @@ extension Connections {
   static var lingering: Nanoseconds { .seconds(60) }
   /// The longest time after a connection's end in which packets still arrive when both sides know of it.
   static var quiet: Nanoseconds { .seconds(1) }
-  /// How often expired exchanges are looked for.
-  static var tick: Nanoseconds { .milliseconds(100) }
 
   /// How far ahead of what came a reset's number may be: a window of a megabyte, as senders are left with by default.
   private static var resetWindow: Int { 1 << 20 }

@@ -69,7 +69,7 @@ extension Connections {
     relieve()
     let end = max(clock.now, time)
     while true {
-      let next = min(nextHole, nextEnd)
+      let next = min(nextHole, nextEnd, streams.living.nextDue)
       // What is due when time ends, which a clock may claim, stays for the end of the capture; so does nothing at all.
       guard next <= end, next < .distantFuture else { break }
       settle(upTo: next)
@@ -84,17 +84,18 @@ extension Connections {
       streams.trackRecords()
       while let entry = ending.pop(at: next) { self.end(entry) }
       while let entry = recycling.pop(at: next) { forget(entry) }
+      if streams.living.nextDue <= next { reportLiving(at: next, upTo: end) }
     }
+    awaitReports()
     settle(upTo: end)
     clock.now = end
-    if streams.living.nextDue <= end { reportLiving() }
-    clock.sleep(until: min(nextEnd, settledTo.advanced(by: Self.tick)))
+    clock.sleep(until: min(nextEnd, settledTo.advanced(by: PacketClock.tick)))
     clock.sleep(untilHoles: nextHole)
   }
 
   /// Settles messages whose time for an answer was over at the last tick up to `time`.
   private mutating func settle(upTo time: Timestamp) {
-    let tick = time.tick(of: Self.tick)
+    let tick = PacketClock.tick(before: time)
     guard tick > settledTo else { return }
     settledTo = tick
     tracker.settleExpired(tick)
@@ -238,14 +239,5 @@ extension Connections {
     let flow = reassembler.flows.pointer(index)
     guard flow.pointee.serial != 0, flow.pointee.figures != .max else { return nil }
     return tracker.figures.pointer(flow.pointee.figures)
-  }
-}
-
-extension Timestamp {
-  /// The last moment, not after this one, that is a multiple of `length` from the epoch.
-  fileprivate func tick(of length: Nanoseconds) -> Timestamp {
-    let partial = nanoseconds % length.count
-    let (start, isBelowAll) = nanoseconds.subtractingReportingOverflow(partial < 0 ? partial + length.count : partial)
-    return isBelowAll ? self : Timestamp(nanoseconds: start)
   }
 }
