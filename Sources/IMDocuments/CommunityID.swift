@@ -47,7 +47,8 @@ package enum CommunityID {
     return text(hash.words)
   }
 
-  private static func isOrdered(_ a: Endpoint, _ b: Endpoint) -> Bool {
+  /// Whether `a` is not the greater of two ends.
+  static func isOrdered(_ a: Endpoint, _ b: Endpoint) -> Bool {
     (a.address.high, a.address.low, a.port) <= (b.address.high, b.address.low, b.port)
   }
 

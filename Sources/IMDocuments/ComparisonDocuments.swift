@@ -36,7 +36,7 @@ extension ECSWriter {
     begin(.comparison, at: span.end, &lines)
     event(.comparison, types: "[\"info\"]", &lines)
     let place = key.map { "\(profile?.name ?? "unknown")-\($0.endpoint)-" } ?? ""
-    lines.text("id", "\(run)-x-\(place)\(figure.name)")
+    lines.text("id", "\(runPrefix)-x-\(place)\(figure.name)")
     self.span(span.start, span.end, &lines)
     lines.close()
     if let key { openServer(key.endpoint, profile, &lines) }

@@ -48,6 +48,10 @@ struct ConnectionRecord: ~Copyable {
   var network: Int32?
   private var hasCommunityID = false
   private var knownID: CommunityID.Text?
+  private var hasUID = false
+  private var knownUID: ConnectionUID.Text?
+  /// Where the last message of each direction began, the client's first, and how many began there before it.
+  private var positions: InlineArray<2, StreamPosition?> = [nil, nil]
 
   init(_ info: ConnectionInfo) { self.info = info }
 
@@ -93,6 +97,25 @@ struct ConnectionRecord: ~Copyable {
     nameIsHash = isHash
     userName = name
     if sessionNumber == nil { sessionName = name }
+  }
+
+  /// The connection's name in every run, made once; `nil` where no packet of it is known.
+  mutating func uid() -> ConnectionUID.Text? {
+    if !hasUID {
+      knownUID = ConnectionUID.text(of: info)
+      hasUID = true
+    }
+    return knownUID
+  }
+
+  /// The position of a message whose first copy's frame begins at `offset` in the stream of `direction`. Those that came in one
+  /// compressed WebSocket message may begin at the same byte.
+  mutating func position(at offset: UInt64, _ direction: Direction) -> StreamPosition {
+    let way = Int(direction.rawValue & 1)
+    var position = StreamPosition(offset: offset)
+    if let last = positions[way], last.offset == position.offset { position = last.next }
+    positions[way] = position
+    return position
   }
 
   /// The connection's Community ID, made once.

@@ -40,7 +40,8 @@ extension ECSSink {
       fields = loggedFields(frame, note.copy == 1 && isInLog(record), connection, direction, bytes, body)
     }
     if note.copy == 1 {
-      begin(note.exchange, frame, record, tlvs, fields)
+      let position = record.pointee.position(at: frame.streamOffset, direction)
+      begin(note.exchange, at: position, frame, record, tlvs, fields)
     } else if note.isFurtherCopy, options.messageLog != .off {
       facts.retried(note.exchange)
     }
@@ -92,11 +93,11 @@ extension ECSSink {
   // MARK: Parts
 
   private func begin(
-    _ exchange: UInt32, _ frame: borrowing Frame, _ record: ConnectionRegistry.Record, _ tlvs: Span<TLVRef>,
-    _ fields: LoggedFields.Text?
+    _ exchange: UInt32, at position: StreamPosition, _ frame: borrowing Frame, _ record: ConnectionRegistry.Record,
+    _ tlvs: Span<TLVRef>, _ fields: LoggedFields.Text?
   ) {
     let isLogged = isInLog(record)
-    exchanges.add(exchange, owner: record.pointee.info.serial, isLogged: isLogged)
+    exchanges.add(exchange, owner: record.pointee.info.serial, at: position, isLogged: isLogged)
     if isLogged { facts.keep(exchange, frame, tlvs, fields) }
     guard !early.isEmpty, let place = early.firstIndex(where: { $0.id == exchange }) else { return }
     let resolved = early.remove(at: place)
@@ -122,7 +123,7 @@ extension ECSSink {
       }
       trace(exchange, entry, record, otlp)
     }
-    if !resolution.isPlain { tellTrouble(exchange, role, record) }
+    if !resolution.isPlain { tellTrouble(exchange, role, entry.position.offset, record) }
     if entry.isLogged {
       let kept = facts.take(exchange.id)
       defer { if mayLogFields[Int(exchange.plan)], let kept { facts.forgetFields(kept) } }
@@ -131,11 +132,12 @@ extension ECSSink {
       let keepsTexts = connections.count <= Self.maximumTexts
       let status = statuses[exchange.status]
       let isLogged = log(.message) { otlp, now in
-        otlp.message(exchange, status, kept, record, keepsTexts: keepsTexts, decidedAt: now)
+        otlp.message(
+          exchange, at: entry.position, status, kept, record, keepsTexts: keepsTexts, decidedAt: now)
       }
       if isLogged { return }
       let isWritten = buffers.write(.message) {
-        writer.message(exchange, status, kept, record, keepsTexts: keepsTexts, &$0)
+        writer.message(exchange, at: entry.position, status, kept, record, keepsTexts: keepsTexts, &$0)
       }
       if isWritten { output.written += 1 }
     } else if options.messageLog != .off {
@@ -157,7 +159,8 @@ extension ECSSink {
     case .all: break
     }
     otlp.span(
-      exchange, statuses[exchange.status], nil, record, keepsTexts: connections.count <= Self.maximumTexts,
+      exchange, at: entry.position, statuses[exchange.status], nil, record,
+      keepsTexts: connections.count <= Self.maximumTexts,
       decidedAt: clock.now ?? exchange.lastAt)
     output.written += 1
   }

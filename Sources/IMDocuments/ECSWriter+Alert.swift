@@ -11,7 +11,7 @@ extension ECSWriter {
     begin(.alert, at: alert.at, &lines)
     event(.alert, types: "[\"info\"]", &lines)
     lines.name("action", "alert_\(alert.state.rawValue)")
-    lines.text("id", "\(run)-a-\(alert.id)-\(alert.state.rawValue)")
+    lines.text("id", "\(runPrefix)-a-\(alert.id)-\(alert.state.rawValue)")
     lines.number("severity", rule.severity.number)
     lines.text("reason", alert.reason)
     switch alert.state {
@@ -63,12 +63,14 @@ extension ECSWriter {
     lines.members("\"tags\":[\"imdump\",\"alert\"]")
     openOwn(alert.plan ?? .max, &lines)
     if let server = alert.server { self.server(server, &lines) }
-    // One that was seen by an earlier run only has no number in this one.
-    if let connection = alert.connection, connection.serial > 0 {
-      lines.open("conn")
-      lines.key("id")
-      connectionID(connection.serial, &lines)
-      lines.close()
+    if let connection = alert.connection {
+      let uid = ConnectionUID.text(of: connection)
+      // One that was seen by an earlier run only has no number in this one.
+      if connection.serial > 0 || uid != nil {
+        lines.open("conn")
+        connectionIDs(connection.serial, uid, &lines)
+        lines.close()
+      }
     }
     own(alert, &lines)
     lines.close()

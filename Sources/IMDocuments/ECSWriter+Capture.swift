@@ -59,19 +59,19 @@ extension ECSWriter {
     switch moment {
     case .start:
       lines.members("\"action\":\"capture_start\"")
-      lines.text("id", "\(run)-cap-start")
+      lines.text("id", "\(runPrefix)-cap-start")
       lines.instant("start", start)
     case .period(let boundary):
       lines.members("\"action\":\"capture_report\"")
-      lines.text("id", "\(run)-cap-\(boundary.seconds)")
+      lines.text("id", "\(runPrefix)-cap-\(boundary.seconds)")
       span(start, end, &lines)
     case .end:
       lines.members("\"action\":\"capture_end\"")
-      lines.text("id", "\(run)-cap-end")
+      lines.text("id", "\(runPrefix)-cap-end")
       span(start, end, &lines)
     case .incident(let incident, let number):
       lines.text("action", incident.rawValue)
-      lines.text("id", "\(run)-cap-e\(number)")
+      lines.text("id", "\(runPrefix)-cap-e\(number)")
     }
     lines.close()
     if file == nil { own(figures, since: previous, output, nil, &lines) }

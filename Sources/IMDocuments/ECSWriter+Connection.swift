@@ -26,7 +26,7 @@ extension ECSWriter {
     case .fin, .reset, .refused, .timeout: lines.literal("\"outcome\":\"failure\"")
     case .open, .reused, .evicted: lines.literal("\"outcome\":\"unknown\"")
     }
-    eventID(info.serial, report.isFinal ? "end" : "r", report.isFinal ? nil : record.pointee.reports, &lines)
+    eventID(&lines) { eventID(report, record, &$0) }
     span(report.firstSeen, end, &lines)
     if hasEnded { lines.name("reason", report.reason.name) }
     lines.close()
@@ -88,8 +88,7 @@ extension ECSWriter {
     _ last: ConnectionSnapshot.Totals, _ profile: Profile?, _ lines: inout JSONLines
   ) {
     lines.open("conn")
-    lines.key("id")
-    connectionID(report.info.serial, &lines)
+    connectionIDs(report.info.serial, record.pointee.uid(), &lines)
     lines.name("state", Self.state(report))
     lines.flag("final", report.isFinal)
     lines.number("report", record.pointee.reports)

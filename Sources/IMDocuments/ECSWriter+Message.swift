@@ -12,12 +12,13 @@ extension ECSWriter {
   /// written as a JSON string.
   private static var room: Int { 2_048 }
 
-  /// The document of one message whose fate was decided. `facts` are those of its first copy's frame, if they were kept.
+  /// The document of one message whose fate was decided. `position` is where its first copy begins, and `facts` are those of that
+  /// copy's frame, if they were kept.
   ///
   /// An answer after the message was given up changes its fate: that is a second document, with the same `imdump.msg.id`
   /// and `late`. A lean one leaves out what repeats other fields and what describes the wire.
   func message(
-    _ exchange: Exchange, _ status: StatusCode?, _ facts: UnsafePointer<MessageFacts>?,
+    _ exchange: Exchange, at position: StreamPosition, _ status: StatusCode?, _ facts: UnsafePointer<MessageFacts>?,
     _ record: ConnectionRegistry.Record, keepsTexts: Bool, _ lines: inout JSONLines
   ) -> Bool {
     let form = form(exchange.plan)
@@ -38,7 +39,7 @@ extension ECSWriter {
     lines.writer.instant(exchange.firstAt, pen.to)
     pen.to += 27
     pen.piece(head)
-    identity(exchange, texts, way, &pen)
+    identity(position, texts, way, &pen)
     if isLate { pen.literal("-late") }
     pen.byte(UInt8(ascii: "\""))
     if isNumbered {
@@ -120,9 +121,9 @@ extension ECSWriter {
       pen.part(texts[.session])
     }
     pen.literal(",\"conn\":{\"id\":\"")
-    pen.part(texts[.id])
+    pen.part(texts[.connection])
     pen.literal("\"},\"msg\":{\"id\":\"")
-    identity(exchange, texts, way, &pen)
+    identity(position, texts, way, &pen)
     pen.byte(UInt8(ascii: "\""))
     pen.piece(form.pointee.type(exchange.kind))
     if let facts, !form.pointee.knows(exchange.kind) {
@@ -226,12 +227,15 @@ extension ECSWriter {
     if exchange.copies == 1 { pen.literal(" copy") } else { pen.literal(" copies") }
   }
 
-  /// The exchange's number in the run makes the id, since numbers on the wire are used again.
+  /// The id of a message, `UID-0-1234`: its place in the stream, since numbers on the wire are used again, and those of the run are
+  /// other ones in another.
   @inline(__always)
-  func identity(_ exchange: Exchange, _ texts: MessageTexts, _ way: Int, _ pen: inout UncheckedWriter) {
-    pen.part(texts[.id])
-    if way == 0 { pen.literal("-c2s-") } else { pen.literal("-s2c-") }
-    pen.number(UInt64(exchange.id))
+  func identity(_ position: StreamPosition, _ texts: MessageTexts, _ way: Int, _ pen: inout UncheckedWriter) {
+    pen.part(texts[way == 0 ? .fromClient : .fromServer])
+    pen.number(position.offset)
+    guard position.ordinal > 0 else { return }
+    pen.byte(UInt8(ascii: "."))
+    pen.number(UInt64(position.ordinal))
   }
 
   /// Adds members to the object that is being written; nothing where there are none.

@@ -12,7 +12,7 @@ extension ECSWriter {
   ) -> Bool {
     begin(.summary, at: period.end, &lines)
     event(.summary, types: "[\"info\"]", &lines)
-    lines.text("id", "\(run)-p-\(period.boundary.seconds)")
+    lines.text("id", "\(runPrefix)-p-\(period.boundary.seconds)")
     span(period.start, period.end, &lines)
     lines.close()
     openServer(server, profile(0), &lines)

@@ -20,7 +20,7 @@ extension ECSWriter {
     let profile = profile(key.plan)
     begin(.summary, at: period.end, &lines)
     event(.summary, types: "[\"info\"]", &lines)
-    lines.text("id", "\(run)-s-\(profile?.name ?? "unknown")-\(key.endpoint)-\(period.boundary.seconds)")
+    lines.text("id", "\(runPrefix)-s-\(profile?.name ?? "unknown")-\(key.endpoint)-\(period.boundary.seconds)")
     span(period.start, period.end, &lines)
     lines.close()
     openServer(key.endpoint, profile, &lines)

@@ -14,7 +14,7 @@ extension ECSWriter {
     event(.weird, types: "[\"protocol\",\"info\"]", &lines)
     lines.name("action", issue.kind.name)
     lines.literal("\"outcome\":\"failure\"")
-    eventID(info.serial, "w", admission.number, &lines)
+    eventID(&lines) { eventID(issue, admission, record, &$0) }
     if let message = issue.message, message.sequence < Self.ownNumbers { lines.number("sequence", message.sequence) }
     lines.close()
     lines.open("error")
@@ -41,8 +41,7 @@ extension ECSWriter {
     server(info.server, &lines)
     session(record.pointee.session, &lines)
     lines.open("conn")
-    lines.key("id")
-    connectionID(info.serial, &lines)
+    connectionIDs(info.serial, record.pointee.uid(), &lines)
     lines.close()
     lines.open("weird")
     lines.name("name", issue.kind.name)

@@ -53,8 +53,10 @@ final class ECSWriter {
 
   let context: ECSContext
   let options: ECSOptions
-  /// The run's name, as it begins every id.
+  /// The run's name, as it begins `imdump.conn.id`.
   let run: Piece
+  /// The run's name and the interface, where there is one: ids of what is no connection's own begin with it.
+  let runPrefix: String
   @exclusivity(unchecked) private(set) var profiles: [Profile]
   /// Members of the document, of `event` and of `imdump` that never change, by dataset.
   let heads: [Piece]
@@ -90,6 +92,7 @@ final class ECSWriter {
     self.options = options
     let run = context.run.text
     self.run = Piece(run)
+    runPrefix = run + (context.interface.map { "-" + $0 } ?? "")
     let interface = context.interface.map { ",\"name\":\"\(JSONLines.escaped($0))\"" }
     let sensor = JSONLines.escaped(context.sensor)
     var observer =
@@ -262,33 +265,6 @@ final class ECSWriter {
     lines.writer.endpoint(endpoint)
     lines.writer.byte(UInt8(ascii: "\""))
     lines.close()
-  }
-
-  /// `imdump.conn.id`, quotes included.
-  func connectionID(_ serial: UInt32, _ lines: inout JSONLines) {
-    lines.writer.byte(UInt8(ascii: "\""))
-    lines.writer.raw(run.bytes)
-    lines.writer.byte(UInt8(ascii: "-"))
-    lines.writer.number(serial)
-    lines.writer.byte(UInt8(ascii: "\""))
-  }
-
-  /// `event.id` of what is the `number`th of its kind on a connection: `RUN-7-w3`.
-  func eventID(_ serial: UInt32, _ kind: StaticString, _ number: UInt32?, _ lines: inout JSONLines) {
-    lines.key("id")
-    lines.writer.byte(UInt8(ascii: "\""))
-    eventID(serial, kind, number, &lines.writer)
-    lines.writer.byte(UInt8(ascii: "\""))
-  }
-
-  /// The same without its key and quotes.
-  func eventID(_ serial: UInt32, _ kind: StaticString, _ number: UInt32?, _ out: inout ByteWriter) {
-    out.raw(run.bytes)
-    out.byte(UInt8(ascii: "-"))
-    out.number(serial)
-    out.byte(UInt8(ascii: "-"))
-    out.literal(kind)
-    if let number { out.number(number) }
   }
 
   /// `imdump.app_session`, when the session has a name.

@@ -3,8 +3,9 @@ import IMWire
 
 extension Issue {
   /// What an exchange whose fate was just decided gives to complain of: no answer, or one that came too late. `nil` where
-  /// there is nothing, where it is open at the capture's end, and where a wrong checksum has been told already.
-  init?(trouble exchange: Exchange, _ role: FrameRole) {
+  /// there is nothing, where it is open at the capture's end, and where a wrong checksum has been told already. `offset` is where the
+  /// first copy stands in its stream.
+  init?(trouble exchange: Exchange, _ role: FrameRole, at offset: UInt64) {
     let isAnswered = exchange.latency != nil
     let message = IssueDetails.Message(kind: exchange.kind, sequence: exchange.sequence)
     let details: IssueDetails
@@ -21,8 +22,16 @@ extension Issue {
     let isFromClient = (exchange.direction == .clientToServer) != isLate
     self.init(
       details, timestamp: isLate && isAnswered ? exchange.ackedAt : exchange.lastAt,
-      direction: isFromClient ? .clientToServer : .serverToClient, streamOffset: 0,
+      direction: isFromClient ? .clientToServer : .serverToClient, streamOffset: offset,
       byteCount: UInt64(exchange.bodyCount))
+  }
+
+  /// Whether its time tells it from others of its name and direction, since the stream may stand still between them.
+  var isKnownByTime: Bool {
+    switch kind {
+    case .ignoredReset, .outOfWindow, .inconsistentRetransmission: true
+    default: false
+    }
   }
 
   /// Whether it is about an exchange, and not about a place in a stream.

@@ -10,7 +10,9 @@ import IMWire
 /// own: the rest of a document is the profile's (`MessageForm`), and near.
 ///
 ///     part       text
-///     id         RUN-7
+///     connection RUN-7","uid":"UID: the values of `imdump.conn.id` and `uid`, without the first and the last quote
+///     fromClient UID-0-, as ids of the client's messages begin
+///     fromServer UID-1-, as those of the server's do
 ///     peer       "ip":"10.0.0.5","port":52344
 ///     server     "ip":"203.0.113.9","port":8080
 ///     client     the members of `client`; empty where they are those of `peer`
@@ -23,15 +25,16 @@ import IMWire
 ///     attributes the attributes of OpenTelemetry that all its messages have; empty where documents are written
 struct MessageTexts: BitwiseCopyable {
   enum Part: Int {
-    case id, peer, server, client, community, session, clientKey, serverKey, geo, owner, attributes
+    case connection, fromClient, fromServer, peer, server, client, community, session, clientKey, serverKey, geo, owner,
+      attributes
   }
 
   /// Behind the text a pen may read.
   fileprivate(set) var memory: UnsafeMutableRawPointer
   /// Where the parts end.
-  fileprivate var ends = InlineArray<11, UInt32>(repeating: 0)
+  fileprivate var ends = InlineArray<13, UInt32>(repeating: 0)
   /// All bytes.
-  var count: Int { Int(ends[10]) }
+  var count: Int { Int(ends[12]) }
 
   /// Where a part begins and how many bytes it has.
   @inline(__always)
@@ -72,7 +75,7 @@ extension ECSWriter {
   @inline(never)
   private func makeTexts(_ record: ConnectionRegistry.Record, keeps: Bool) -> MessageTexts {
     let info = record.pointee.info
-    var ends = InlineArray<11, UInt32>(repeating: 0)
+    var ends = InlineArray<13, UInt32>(repeating: 0)
     func end(_ part: MessageTexts.Part) { ends[part.rawValue] = UInt32(truncatingIfNeeded: scratch.writer.count) }
     func members(_ endpoint: Endpoint) {
       scratch.part()
@@ -80,10 +83,17 @@ extension ECSWriter {
       scratch.number("port", endpoint.port)
     }
     scratch.writer.removeAll()
-    scratch.writer.raw(run.bytes)
-    scratch.writer.byte(UInt8(ascii: "-"))
-    scratch.writer.number(info.serial)
-    end(.id)
+    connectionID(info.serial, &scratch.writer)
+    let uid = record.pointee.uid()
+    if let uid {
+      scratch.writer.literal("\",\"uid\":\"")
+      scratch.writer.bytes(uid)
+    }
+    end(.connection)
+    streamPrefix(record, .clientToServer, &scratch.writer)
+    end(.fromClient)
+    streamPrefix(record, .serverToClient, &scratch.writer)
+    end(.fromServer)
     members(info.peer)
     end(.peer)
     members(info.server)
@@ -125,7 +135,8 @@ extension ECSWriter {
       var session = ConnectionRecord.SessionLabel.none
       // A number comes with each message.
       if case .name = record.pointee.session { session = record.pointee.session }
-      common(info, info.plan, session: session, &scratch.writer)
+      // Each id of a message begins with the UID.
+      common(info, nil, info.plan, session: session, &scratch.writer)
     }
     end(.attributes)
     let start = scratch.writer.paddedBytes()

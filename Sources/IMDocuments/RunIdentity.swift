@@ -22,9 +22,14 @@ package struct RunIdentity: Hashable, Sendable {
   }
 
   private static func text(_ high: UInt64, _ low: UInt64) -> String {
-    let digits = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
+    let digits = digits(high, low)
+    return String(decoding: digits.indices.map { digits[$0] }, as: UTF8.self)
+  }
+
+  /// 128 bits as 26 digits of Crockford's base 32.
+  static func digits(_ high: UInt64, _ low: UInt64) -> InlineArray<26, UInt8> {
+    let digits: StaticString = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
     let bits = UInt128(high) << 64 | UInt128(low)
-    let text = (0..<26).map { digits[Int(truncatingIfNeeded: bits >> UInt128(125 - 5 * $0)) & 31] }
-    return String(decoding: text, as: UTF8.self)
+    return InlineArray { digits.utf8Start[Int(truncatingIfNeeded: bits >> UInt128(125 - 5 * $0)) & 31] }
   }
 }

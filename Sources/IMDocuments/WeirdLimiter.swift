@@ -10,8 +10,21 @@ struct WeirdLimiter {
   struct Admission: Equatable {
     var count: UInt64
     var suppressed: UInt64
-    /// The document's number on its connection, from 1.
-    var number: UInt32
+    /// How many issues in front of this one were of the same name, at the same place and, where that counts, at the same time.
+    var repetition: UInt32
+  }
+
+  /// What tells an issue from others of its name and direction.
+  private struct Place: BitwiseCopyable {
+    var offset: UInt64
+    /// Counts only where `Issue.isKnownByTime`; else 0.
+    var microseconds: Int64
+    var repetition: UInt32 = 0
+
+    init(_ issue: Issue) {
+      offset = issue.streamOffset
+      microseconds = issue.isKnownByTime ? issue.timestamp.microseconds : 0
+    }
   }
 
   private struct Entry {
@@ -21,11 +34,27 @@ struct WeirdLimiter {
     var written: UInt32 = 0
     var windowStart: Timestamp
     var last: Issue
+    /// Those of the last issue of each direction, the client's first.
+    var places: InlineArray<2, Place?> = [nil, nil]
+    /// That of `last`.
+    var repetition: UInt32 = 0
+
+    /// Takes note of an issue.
+    mutating func take(_ issue: Issue) {
+      count += 1
+      last = issue
+      let way = Int(issue.direction.rawValue & 1)
+      var place = Place(issue)
+      if let before = places[way], before.offset == place.offset, before.microseconds == place.microseconds {
+        place.repetition = before.repetition &+ 1
+      }
+      places[way] = place
+      repetition = place.repetition
+    }
   }
 
   private static let window: Int64 = 60_000_000_000
   private var entries: [Entry] = []
-  private var number: UInt32 = 0
 
   /// Counts an issue; `nil` when it gets no document.
   mutating func admit(_ issue: Issue, limit: UInt32) -> Admission? {
@@ -36,8 +65,7 @@ struct WeirdLimiter {
       place = entries.count
       entries.append(Entry(kind: issue.kind, windowStart: issue.timestamp, last: issue))
     }
-    entries[place].count += 1
-    entries[place].last = issue
+    entries[place].take(issue)
     if issue.timestamp.nanoseconds(since: entries[place].windowStart) >= Self.window {
       entries[place].windowStart = issue.timestamp
       entries[place].written = 0
@@ -61,8 +89,8 @@ struct WeirdLimiter {
   }
 
   private mutating func admission(_ place: Int) -> Admission {
-    number += 1
-    let admission = Admission(count: entries[place].count, suppressed: entries[place].suppressed, number: number)
+    let admission = Admission(
+      count: entries[place].count, suppressed: entries[place].suppressed, repetition: entries[place].repetition)
     entries[place].suppressed = 0
     return admission
   }

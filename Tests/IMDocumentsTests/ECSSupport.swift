@@ -8,17 +8,18 @@ import IMWire
 
 /// Runs an engine with an ECS sink over packets, and reads what it wrote.
 enum ECSRun {
-  /// The documents' bytes, by dataset when `options` separate them, else all under `.message`.
+  /// The documents' bytes, by dataset when `options` separate them, else all under `.message`. Where it `isLive`, packets come one by
+  /// one, and the engine is told twice a second how late it is.
   static func bytes(
     _ packets: [TimedPacket], _ options: ECSOptions, figures: CaptureMetrics = CaptureMetrics(),
-    incidents: [(CaptureIncident, Timestamp)] = []
+    incidents: [(CaptureIncident, Timestamp)] = [], run: String = "test", isLive: Bool = false
   ) -> [ECSDataset: [UInt8]] {
     final class Collector {
       var bytes: [ECSDataset: [UInt8]] = [:]
     }
     let collector = Collector()
     let context = ECSContext(
-      run: RunIdentity(hashing: ["test"]), sensor: "edge-01", mode: .offline, interface: "eth0", version: "0.1.0")
+      run: RunIdentity(hashing: [run]), sensor: "edge-01", mode: .offline, interface: "eth0", version: "0.1.0")
     let plans = [MadePlan.tjp()]
     let sink = ECSSink(context: context, plans: plans, options: options) { dataset, lines in
       collector.bytes[dataset, default: []] += Array(lines)
@@ -28,8 +29,21 @@ enum ECSRun {
     var engineOptions = EngineOptions(plans: plans)
     engineOptions.needs = ECSSink.needs
     var engine = Engine(options: engineOptions, sink: sink)
-    let batch = CaptureBuilder(packets).batch()
-    engine.process(batch.bytes.span.bytes, batch.records.span)
+    var now: Timestamp?
+    for (index, packet) in packets.enumerated() where isLive {
+      while let time = now?.advanced(by: 500_000_000), time < packet.timestamp {
+        engine.idle(until: time)
+        sink.advance(to: time)
+        now = time
+      }
+      let batch = CaptureBuilder([packet]).batch(firstNumber: UInt64(index + 1))
+      engine.process(batch.bytes.span.bytes, batch.records.span)
+      now = packet.timestamp
+    }
+    if !isLive {
+      let batch = CaptureBuilder(packets).batch()
+      engine.process(batch.bytes.span.bytes, batch.records.span)
+    }
     engine.finish()
     sink.finish()
     return collector.bytes

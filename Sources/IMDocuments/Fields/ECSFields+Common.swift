@@ -15,7 +15,7 @@ extension ECSFields {
 
     ECSField(
       "event.id", .keyword, ECSDataset.allCases,
-      "unique ID of the document; the same in another run over the same file"),
+      "unique ID of the document; independent of the run in documents of messages, connections and weird events"),
     ECSField(
       "event.kind", .keyword, ECSDataset.allCases, "the kind of document", values: ["event", "metric", "alert"]),
     ECSField("event.module", .keyword, ECSDataset.allCases, "always imdump"),
@@ -151,6 +151,9 @@ extension ECSFields {
     ECSField("imdump.endpoint.role", .keyword, .ofServers, "the role of the endpoint", values: ["server"]),
     ECSField(
       "imdump.conn.id", .keyword, .ofConnections + [.alert], "ID of the connection: that of the run, and a number"),
+    ECSField(
+      "imdump.conn.uid", .keyword, .ofConnections + [.alert],
+      "ID of the connection that is the same in every run whose first packet of the connection is the same"),
     ECSField("imdump.app_session.id", .keyword, .ofConnections, "the session's number or name"),
   ]
 }

@@ -17,8 +17,8 @@ extension OTLPWriter {
       out.text(profile?.name ?? "tcp")
       out.literal(": ")
       out.literal(ECSWriter.sentence(issue.kind))
-      attributes(.weird, &out) { ecs.eventID(info.serial, "w", admission.number, &$0) }
-      ecs.common(info, info.plan, session: record.pointee.session, &out)
+      attributes(.weird, &out) { ecs.eventID(issue, admission, record, &$0) }
+      ecs.common(info, record.pointee.uid(), info.plan, session: record.pointee.session, &out)
       out.attribute("error.type", text: issue.kind.name)
       out.attribute("imdump.weird.name", text: issue.kind.name)
       out.attribute("imdump.weird.count", number: admission.count)
@@ -50,10 +50,8 @@ extension OTLPWriter {
         let text = bytes.dropFirst("\"message\":\"".utf8.count).dropLast()
         out.raw(UnsafeRawBufferPointer(rebasing: text))
       }
-      attributes(.connection, &out) {
-        ecs.eventID(info.serial, report.isFinal ? "end" : "r", report.isFinal ? nil : record.pointee.reports, &$0)
-      }
-      ecs.common(info, plan, session: record.pointee.session, &out)
+      attributes(.connection, &out) { ecs.eventID(report, record, &$0) }
+      ecs.common(info, record.pointee.uid(), plan, session: record.pointee.session, &out)
       if isFailure { out.attribute("error.type") { $0.text(report.reason.name) } }
       out.attribute("imdump.conn.state", ECSWriter.state(report))
       out.attribute("imdump.conn.final", flag: report.isFinal)
@@ -89,12 +87,11 @@ extension OTLPWriter {
       begin("imdump.alert.\(alert.state.rawValue)", severity, at: alert.at, observedAt: alert.at, &out)
       out.text(JSONLines.escaped("\(rule.name) \(alert.state.rawValue): \(alert.reason)"))
       attributes(.alert, &out) { out in
-        out.raw(ecs.run.bytes)
-        out.literal("-a-")
-        out.text("\(alert.id)-\(alert.state.rawValue)")
+        out.text(JSONLines.escaped(ecs.runPrefix))
+        out.text("-a-\(alert.id)-\(alert.state.rawValue)")
       }
       if let connection = alert.connection {
-        ecs.common(connection, alert.plan ?? connection.plan, session: .none, &out)
+        ecs.common(connection, ConnectionUID.text(of: connection), alert.plan ?? connection.plan, session: .none, &out)
       } else {
         if rule.scope != .capture {
           out.attribute("network.transport", "tcp")

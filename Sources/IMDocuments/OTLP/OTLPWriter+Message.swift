@@ -7,7 +7,7 @@ import IMWire
 extension OTLPWriter {
   /// The log record of one message whose fate was decided at `decidedAt`.
   func message(
-    _ exchange: Exchange, _ status: StatusCode?, _ facts: UnsafePointer<MessageFacts>?,
+    _ exchange: Exchange, at position: StreamPosition, _ status: StatusCode?, _ facts: UnsafePointer<MessageFacts>?,
     _ record: ConnectionRegistry.Record, keepsTexts: Bool, decidedAt: Timestamp
   ) {
     let form = ecs.form(exchange.plan)
@@ -23,7 +23,7 @@ extension OTLPWriter {
       out.raw(messageHeads[fate &* 2 &+ (isLate ? 1 : 0)].bytes)
       sentence(exchange, form, texts, &out)
       attributes(.message, &out) { out in
-        identity(exchange, texts, &out)
+        identity(position, way, texts, &out)
         if isLate { out.literal("-late") }
       }
       common(exchange, facts, record, form, texts, &out)
@@ -52,9 +52,9 @@ extension OTLPWriter {
       }
       if let facts { wire(facts, ecs.profile(exchange.plan), &out) }
       out.literal("],\"traceId\":\"")
-      trace(exchange, texts, &out)
+      trace(position, way, texts, &out)
       out.literal("\",\"spanId\":\"")
-      span(exchange, texts, isLate: isLate, &out)
+      span(position, way, texts, isLate: isLate, &out)
       out.literal("\"}")
     }
   }
@@ -75,7 +75,7 @@ extension OTLPWriter {
   ///
   /// An answer after that changes no span.
   func span(
-    _ exchange: Exchange, _ status: StatusCode?, _ facts: UnsafePointer<MessageFacts>?,
+    _ exchange: Exchange, at position: StreamPosition, _ status: StatusCode?, _ facts: UnsafePointer<MessageFacts>?,
     _ record: ConnectionRegistry.Record, keepsTexts: Bool, decidedAt: Timestamp
   ) {
     let form = ecs.form(exchange.plan)
@@ -84,9 +84,9 @@ extension OTLPWriter {
     let isAnswered = exchange.latency != nil
     lines.write(.traces) { out in
       out.literal("{\"traceId\":\"")
-      trace(exchange, texts, &out)
+      trace(position, way, texts, &out)
       out.literal("\",\"spanId\":\"")
-      span(exchange, texts, isLate: false, &out)
+      span(position, way, texts, isLate: false, &out)
       out.literal("\",\"name\":\"")
       out.text(ecs.profile(exchange.plan)?.name.lowercased() ?? "tcp")
       out.byte(UInt8(ascii: " "))
@@ -96,7 +96,7 @@ extension OTLPWriter {
       out.literal("\",\"endTimeUnixNano\":\"")
       out.nanoseconds(max(exchange.firstAt, isAnswered ? exchange.ackedAt : max(decidedAt, exchange.lastAt)))
       out.literal("\",\"attributes\":[{\"key\":\"imdump.event.id\",\"value\":{\"stringValue\":\"")
-      identity(exchange, texts, &out)
+      identity(position, way, texts, &out)
       out.literal("\"}}")
       common(exchange, facts, record, form, texts, &out)
       if way == 0 {
@@ -171,25 +171,27 @@ extension OTLPWriter {
 
   /// The message's id, as documents have it in `imdump.msg.id`.
   @inline(__always)
-  private func identity(_ exchange: Exchange, _ texts: MessageTexts, _ out: inout ByteWriter) {
+  private func identity(_ position: StreamPosition, _ way: Int, _ texts: MessageTexts, _ out: inout ByteWriter) {
     var pen = out.pen(room: texts.count &+ 64)
-    ecs.identity(exchange, texts, Int(exchange.direction.rawValue & 1), &pen)
+    ecs.identity(position, texts, way, &pen)
     out.take(pen)
   }
 
   /// 16 bytes of a hash of the message's id, in hexadecimal digits: the same wherever that is the same.
-  private func trace(_ exchange: Exchange, _ texts: MessageTexts, _ out: inout ByteWriter) {
+  private func trace(_ position: StreamPosition, _ way: Int, _ texts: MessageTexts, _ out: inout ByteWriter) {
     scratch.removeAll()
     scratch.literal("imdump trace")
-    identity(exchange, texts, &scratch)
+    identity(position, way, texts, &scratch)
     hash(&out, words: 4)
   }
 
   /// 8 bytes of a hash of the event's id.
-  private func span(_ exchange: Exchange, _ texts: MessageTexts, isLate: Bool, _ out: inout ByteWriter) {
+  private func span(
+    _ position: StreamPosition, _ way: Int, _ texts: MessageTexts, isLate: Bool, _ out: inout ByteWriter
+  ) {
     scratch.removeAll()
     scratch.literal("imdump span")
-    identity(exchange, texts, &scratch)
+    identity(position, way, texts, &scratch)
     if isLate { scratch.literal("-late") }
     hash(&out, words: 2)
   }

@@ -117,7 +117,8 @@ final class OTLPWriter {
 extension ECSWriter {
   /// The attributes of OpenTelemetry that tell who talks to whom, each with a comma in front.
   func common(
-    _ info: ConnectionInfo, _ plan: UInt8, session: ConnectionRecord.SessionLabel, _ out: inout ByteWriter
+    _ info: ConnectionInfo, _ uid: ConnectionUID.Text?, _ plan: UInt8, session: ConnectionRecord.SessionLabel,
+    _ out: inout ByteWriter
   ) {
     out.attribute("network.transport", "tcp")
     if info.peer.address.isIPv6 {
@@ -132,11 +133,9 @@ extension ECSWriter {
     out.attribute("client.address") { $0.address(info.client.address) }
     out.attribute("client.port", number: UInt64(info.client.port))
     server(info.server, attributes: &out)
-    out.attribute("imdump.conn.id") { out in
-      out.raw(run.bytes)
-      out.byte(UInt8(ascii: "-"))
-      out.number(info.serial)
-    }
+    // An alert's connection that was seen by an earlier run only has no number in this one.
+    if info.serial > 0 { out.attribute("imdump.conn.id") { connectionID(info.serial, &$0) } }
+    if let uid { out.attribute("imdump.conn.uid") { $0.bytes(uid) } }
     switch session {
     case .none: break
     case .number(let number): out.attribute("session.id") { $0.number(number) }

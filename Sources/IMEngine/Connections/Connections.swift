@@ -219,7 +219,9 @@ struct Connections: ~Copyable {
 
   /// A connection that begins with the segment in hand.
   mutating func begin(client: UInt8) -> Flow {
-    let flow = Flow(key: segment.pointee.key, serial: nextSerial, client: client, at: segment.pointee.timestamp)
+    let flow = Flow(
+      key: segment.pointee.key, serial: nextSerial, client: client, at: segment.pointee.timestamp,
+      sequence: segment.pointee.sequence)
     nextSerial &+= 1
     ledger.pointee.connections += 1
     return flow

@@ -74,6 +74,8 @@ struct DirectionState {
   /// The window of its last packet, as it travels.
   var window: UInt16 = 0
   var phase = DirectionPhase.fresh
+  /// Half of `Flow.firstSequence`, in what would be padding.
+  fileprivate var firstHalf: UInt16 = 0
 
   /// The sequence number of the stream's first byte: `next` and `offset` move together, but for a FIN's one.
   var firstSequence: UInt32 {
@@ -222,12 +224,20 @@ struct Flow {
   /// Its place in the table; what runs for every packet has it at hand.
   var index: UInt32 = 0
 
-  init(key: FlowKey, serial: UInt32, client: UInt8, at now: Timestamp) {
+  /// A connection whose first packet, with the TCP sequence number `sequence`, came at `now`.
+  init(key: FlowKey, serial: UInt32, client: UInt8, at now: Timestamp, sequence: UInt32) {
     self.key = key
     self.serial = serial
     self.client = client
     firstSeen = now
     lastSeen = now
+    directionStates[0].firstHalf = UInt16(truncatingIfNeeded: sequence &>> 16)
+    directionStates[1].firstHalf = UInt16(truncatingIfNeeded: sequence)
+  }
+
+  /// The TCP sequence number of its first packet, whichever side sent that.
+  var firstSequence: UInt32 {
+    UInt32(directionStates[0].firstHalf) &<< 16 | UInt32(directionStates[1].firstHalf)
   }
 
   /// Why the connection is over; `open` while it is not.

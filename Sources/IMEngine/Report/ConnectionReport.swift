@@ -18,6 +18,10 @@ package struct ConnectionInfo: Sendable, BitwiseCopyable {
   package var plan: UInt8
   /// Whether its client's SYN was seen.
   package var sawOpening = false
+  /// When its first captured packet came; `distantPast` of a connection that is known without packets.
+  package var firstSeen = Timestamp.distantPast
+  /// That packet's TCP sequence number.
+  package var firstSequence: UInt32 = 0
   /// The server's index in `Engine.endpoints()`: where frames were decoded, and in the report of a connection that failed on
   /// its way to a server that is known. Else `.max`.
   package var endpoint: UInt32

@@ -22,7 +22,8 @@ extension Streams {
       serial: flow.pointee.serial, client: carrier?.pointee.client ?? peer, peer: peer,
       carriers: carrier?.pointee.carriers ?? [],
       server: flow.pointee.key.endpoint(1 - client), plan: flow.pointee.profile.told,
-      sawOpening: flow.pointee.synCount > 0,
+      sawOpening: flow.pointee.synCount > 0, firstSeen: flow.pointee.firstSeen,
+      firstSequence: flow.pointee.firstSequence,
       endpoint: flow.pointee.figures == .max ? .max : tracker.figures.pointer(flow.pointee.figures).pointee.endpoint)
   }
 
