@@ -214,7 +214,8 @@ extension AlertMonitor {
     let role = roles[exchange.plan, exchange.kind]
     let isLate = exchange.flags.contains(.late)
     let at = decidedAt(exchange)
-    if exchange.fate != .pending { horizon = max(horizon, at) }
+    let fate: Fate = exchange.fate == .pending && countsPendingAsUnknown ? .unknown : exchange.fate
+    if fate != .pending { horizon = max(horizon, at) }
     if role == .heartbeat {
       beat(exchange, known, at: at)
       return
@@ -234,7 +235,7 @@ extension AlertMonitor {
         count(index, known, origin, at: at, isAffected: true)
       }
     }
-    if !isLate, role == .message, exchange.fate != .pending {
+    if !isLate, role == .message, fate != .pending {
       for index in interests.decidedMessages where takes(index, chosen) { count(index, known, origin, at: at) }
     }
     if !interests.open.isEmpty, role == .message, open.remove(exchange.id) != nil, exchange.fate != .pending {
@@ -246,11 +247,11 @@ extension AlertMonitor {
         roundTripped(index, known, exchange, at: at)
         continue
       }
-      guard role == .message, exchange.fate != .pending, exchange.fate != .unacknowledged else { continue }
-      let isAffected = counts(exchange, against: watches[index].rule)
+      guard role == .message, fate != .pending, fate != .unacknowledged else { continue }
+      let isAffected = counts(exchange, as: fate, against: watches[index].rule)
       let wasUnknown = isLate && exchange.outcome.before == .unknown
       if part == .unknown, isLate, !wasUnknown { continue }
-      if part != .unknown, exchange.fate == .unknown {
+      if part != .unknown, fate == .unknown {
         if watches[index].rule.metric.isDoubtful { extraEvidence(index, known, origin, at: at) }
       } else if part != .unknown, wasUnknown {
         learn(index, known, origin, at: at)
@@ -273,9 +274,8 @@ extension AlertMonitor {
     return exchange.lastAt.advanced(by: patience)
   }
 
-  private func counts(_ exchange: Exchange, against rule: AlertRule) -> Bool {
-    let fate = exchange.fate
-    return switch rule.metric.samples {
+  private func counts(_ exchange: Exchange, as fate: Fate, against rule: AlertRule) -> Bool {
+    switch rule.metric.samples {
     case .fates(.retry): fate == .ackedAfterRetry
     case .fates(.loss): fate == .unanswered || fate == .damaged
     case .fates(.rejected): fate == .rejected && isChosen(exchange, rule)

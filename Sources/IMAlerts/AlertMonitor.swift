@@ -56,6 +56,9 @@ package final class AlertMonitor: EngineSink {
   let collectsEvidence: Bool
   /// Is told when a rule has as many states as it may, once for each rule.
   package var overflowed: ((AlertRule) -> Void)?
+  /// Whether messages that wait for an answer when the run ends count as unknown, because the next run takes up what was counted, but
+  /// cannot tell what answers to messages of this one are, nor whether they came in between.
+  @exclusivity(unchecked) package var countsPendingAsUnknown = false
   /// Says which messages the filters of the rules choose; `nil` where no rule has one, or will.
   let selector: (any MessageSelector)?
   @exclusivity(unchecked) var selected = SelectedMessages()

@@ -87,6 +87,8 @@ final class Alerts: ChosenFeature {
       dispatcher.tell(event)
       deliverer?.send(event)
     }
+    // Files follow one another, and what is lost in one is counted in it alone.
+    monitor.countsPendingAsUnknown = isLive && options.state != nil
     guard !run.report.isQuiet else { return }
     monitor.overflowed = { rule in
       logError(

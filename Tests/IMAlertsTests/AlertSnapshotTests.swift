@@ -170,6 +170,28 @@ import Testing
     }
   }
 
+  /// A message that waits when a live run ends is unknown in the state that the next run takes up, and in no other run's.
+  @Test(arguments: [true, false])
+  func messagesUnderWay(_ isKept: Bool) throws {
+    let text = Self.text(["name: lost, metric: loss, window: 60s, op: '>', threshold: 0.2, min_samples: 3"])
+    let plans = [MadePlan.tjp()]
+    let monitor = AlertMonitor(rules: try Self.rules(text), plans: plans) { _ in }
+    monitor.countsPendingAsUnknown = isKept
+    var options = EngineOptions(plans: plans)
+    options.needs = AlertMonitor.needs
+    var engine = Engine(options: options, sink: monitor)
+    let packets = AlertMonitorTests.talk(1, [0, 1_000, 2_000, 3_000], lost: [3_000])
+    let batch = CaptureBuilder(packets).batch()
+    engine.process(batch.bytes.span.bytes, batch.records.span)
+    engine.finish()
+    monitor.suspend(at: engine.totals.lastAt)
+    let snapshot = try AlertSnapshot(#require(monitor.snapshot(text: text)?.bytes), maximumSeries: 10)
+    let window = try #require(snapshot.rules.first?.series.first).window
+    #expect(window.reduce(0) { $0 + $1.counts.samples } == 3)
+    #expect(window.reduce(0) { $0 + $1.counts.affected } == 0)
+    #expect(window.reduce(0) { $0 + $1.counts.unknown } == (isKept ? 1 : 0))
+  }
+
   /// With another engine behind the cut, as after a restart, rules of servers, of profiles and of groups tell the same, where no message
   /// waits for its answer at the cut.
   @Test func aRestartChangesNothing() throws {
