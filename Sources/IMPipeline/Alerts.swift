@@ -150,24 +150,10 @@ final class Alerts: ChosenFeature {
   private func resume(at time: Timestamp) {
     hasResumed = true
     guard let state, let kept = state.take() else { return }
-    // Packets may come a little late.
-    guard kept.clock.nanoseconds(since: time) <= 60_000_000_000 else {
-      return state.drop("it is of later packets than those of this run")
-    }
-    let changes: RuleChanges
-    do throws(UsageError) {
-      let old = try Self.parse(kept.text, "rules of the state", run)
-      changes = monitor.resume(kept, rules: old.rules, watchedFrom: isLive ? time : nil)
-    } catch {
-      return state.drop(error.message)
-    }
-    let firing = monitor.firing
-    for event in firing { deliverer?.refresh(event) }
-    guard !run.report.isQuiet else { return }
-    let others = changes.changed + changes.removed + changes.added > 0 ? ", \(Self.words(changes))" : ""
-    logError(
-      "--state: \(count(UInt64(changes.kept), "rule")) continued\(others); \(count(UInt64(firing.count), "alert")) firing"
-    )
+    state.resume(
+      kept, at: time, isQuiet: run.report.isQuiet, deliverer,
+      rules: { [run] text throws(UsageError) in try Self.parse(text, "rules of the state", run).rules }
+    ) { old in (monitor.resume(kept, rules: old, watchedFrom: isLive ? time : nil), monitor.firing) }
   }
 
   /// Reads the rules again. Where something is wrong with them, that is said, and the run goes on with those that it had.
@@ -182,7 +168,7 @@ final class Alerts: ChosenFeature {
       self.text = text
       guard !run.report.isQuiet else { return }
       logError(
-        "\(file.path): reloaded: \(count(UInt64(rules.rules.count), "rule")), \(Self.words(changes))")
+        "\(file.path): reloaded: \(count(UInt64(rules.rules.count), "rule")), \(changes.words)")
     } catch {
       logError("\(error.message); the old rules stay in use")
     }
@@ -197,11 +183,6 @@ final class Alerts: ChosenFeature {
 
   private static func words<R>(_ body: () throws(SourceError) -> R) throws(UsageError) -> R {
     do throws(SourceError) { return try body() } catch { throw UsageError(message: error.description) }
-  }
-
-  private static func words(_ changes: RuleChanges) -> String {
-    let parts = [(changes.added, "new"), (changes.changed, "changed"), (changes.removed, "gone")].filter { $0.0 > 0 }
-    return parts.isEmpty ? "unchanged" : parts.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
   }
 
   /// Silence is noticed, evidence is written.
@@ -278,7 +259,7 @@ final class Alerts: ChosenFeature {
 }
 
 /// The text of a file of rules.
-private func rulesText(_ path: String) throws(UsageError) -> String {
+func rulesText(_ path: String) throws(UsageError) -> String {
   do throws(SourceError) { return try readSource(path, subject: "rules file") } catch {
     throw UsageError(message: error.description)
   }

@@ -20,6 +20,9 @@ struct ReportOptions: OptionGroup {
       ) { options, word in options.alerts.hook = word.split(separator: " ").map(String.init) },
       .list("--webhook <url>", \.alerts.webhooks, "POST each alert as JSON to this URL."),
       .list("--alertmanager <url>", \.alerts.alertmanagers, "Send alerts to this Alertmanager."),
+      .value(
+        "--state <file>", \.alerts.state,
+        "Keep the state of the rules in this file, and continue from it in the next run.", completing: .files),
     ]
   }
 

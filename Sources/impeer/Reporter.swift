@@ -34,6 +34,7 @@ final class Reporter {
     report.counted = { [unowned self] in
       Dictionary(metrics().values.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
     }
+    alerts.resume(report, at: time(monotonicNow()))
   }
 
   /// The ear on the connections of a client, or of the server.
@@ -42,15 +43,18 @@ final class Reporter {
   /// Time goes on.
   func advance(to now: Int64) {
     report.advance(to: time(now))
+    alerts.keepState(of: report)
     file?.flush()
   }
 
   /// The last documents, and the end of what delivers alerts. Whether an alert fired; throws where something was lost.
   func finish(at now: Int64) throws(Complaint) -> Bool {
-    report.finish(at: time(now))
+    report.finish(at: time(now), keepsState: alerts.keepsState)
     file?.flush()
+    let isKept = alerts.writeState(of: report)
     let isDelivered = alerts.end()
     if let problem = file?.problem { throw Complaint(problem, .cannotCreate) }
+    if !isKept { throw Complaint("the state of the rules was not written", .cannotCreate) }
     if !isDelivered { throw Complaint("alerts were not delivered", .system) }
     return report.alertFigures.fired > 0
   }

@@ -1,4 +1,5 @@
 import Foundation
+import IMAlerts
 import IMDocuments
 import IMProfile
 import IMWire
@@ -44,5 +45,49 @@ import Testing
     // Seconds 30 to 50, 60 to 110, 120 to 170 and the rest.
     #expect(written.map { figure($0, "imdump.summary.bytes.client_to_server") } == [300, 600, 600, 200])
     #expect(written.map { figure($0, "imdump.peer.bytes_received") }.reduce(0, +) == 1_700)
+  }
+
+  /// An alert that fires when an endpoint ends goes on in the next run, which takes up what the file says, and is resolved there.
+  @Test func anAlertOutlivesTheRun() throws {
+    let text =
+      "version: 1\nrules:\n  - { name: lost, metric: loss, window: 60s, op: '>', threshold: 0.2, min_samples: 3 }\n"
+    let rules = try AlertRules(text, source: "r", profiles: ["tjp"]).rules
+    let server = Endpoint(address: IPAddress(v4: 0xc000_0201), port: 8080)
+    let client = Endpoint(address: IPAddress(v4: 0xc000_0202), port: 40_000)
+    func at(_ second: Int64) -> Timestamp { Timestamp(seconds: 1_700_000_000 + second, fraction: 0) }
+    /// What a run tells that sends a message every five seconds, and the state that it leaves.
+    func run(
+      _ seconds: Range<Int64>, isAnswered: Bool, from kept: AlertSnapshot?
+    ) throws -> (told: [String], firing: Int, kept: AlertSnapshot) {
+      var told: [String] = []
+      let context = ECSContext(
+        run: RunIdentity(random: 1, UInt64(seconds.lowerBound)), sensor: "lab", mode: .live, version: "1.0",
+        product: "impeer")
+      let report = PeerReport(
+        .client, server: server, plan: try BuiltInProfiles.plan("tjp"), rules: rules, context: context,
+        write: { _ in }, tell: { told.append("\($0.state) \($0.id)") })
+      if let kept {
+        let changes = report.resume(kept, rules: rules, at: at(seconds.lowerBound))
+        #expect(changes.kept == 1)
+      }
+      let firing = report.firing.count
+      report.opened(1, from: client, wasAsked: true, at: at(seconds.lowerBound))
+      for second in stride(from: seconds.lowerBound, to: seconds.upperBound, by: 10) {
+        let id = report.sent(by: 1, at: at(second))
+        report.resolved(id, by: 1, isAnswered: isAnswered, copies: 1, sentAt: at(second), at: at(second + 6))
+        report.advance(to: at(second + 9))
+      }
+      report.finish(at: at(seconds.upperBound), keepsState: true)
+      let bytes = try #require(report.snapshot(text: text)?.bytes)
+      return (told, firing, try AlertSnapshot(bytes, maximumSeries: 10))
+    }
+    let first = try run(0..<300, isAnswered: false, from: nil)
+    #expect(first.told.count == 1 && first.told.first?.hasPrefix("firing ") == true)
+    let second = try run(310..<400, isAnswered: false, from: first.kept)
+    #expect(second.told == [] && second.firing == 1)
+    let third = try run(410..<900, isAnswered: true, from: second.kept)
+    #expect(third.firing == 1)
+    #expect(third.told == first.told.map { $0.replacingOccurrences(of: "firing", with: "resolved") })
+    #expect(try run(910..<1_000, isAnswered: true, from: third.kept).firing == 0)
   }
 }

@@ -100,7 +100,7 @@ import Testing
       (["load", "--rate", "x"], "the value 'x' is invalid for '--rate <n>': expected a number from 0 to 10000000"),
       (["chat", "--name", "ann"], "expected --to, of at most 256 bytes"),
       (["script"], "expected a file with a scenario"),
-      (["load", "--hook", "true"], "--hook, --webhook and --alertmanager need --rules"),
+      (["load", "--hook", "true"], "--hook, --webhook, --alertmanager and --state need --rules"),
     ])
   func mistakesAreToldWithTheUsage(_ words: [String], _ message: String) throws {
     let result = try Peer.run(words)

@@ -59,6 +59,20 @@ package final class PeerReport {
       }
   }
 
+  // MARK: State
+
+  /// Takes up what an earlier run has counted and told, before the first event, at `time`; `old` are the rules of `snapshot.text`.
+  /// What is counted of a connection goes on where the client has the same address and port.
+  package func resume(_ snapshot: AlertSnapshot, rules old: [AlertRule], at time: Timestamp) -> RuleChanges {
+    monitor?.resume(snapshot, rules: old, watchedFrom: time) ?? RuleChanges()
+  }
+
+  /// What the rules have counted and told so far; `text` is the file of the rules. `nil` where nothing was counted.
+  package func snapshot(text: String) -> AlertSnapshot? { monitor?.snapshot(text: text) }
+
+  /// The alerts that fire.
+  package var firing: [AlertEvent] { monitor?.firing ?? [] }
+
   // MARK: connections
 
   /// A connection of the client with this number is being opened.
@@ -178,11 +192,15 @@ package final class PeerReport {
     writeEnded()
   }
 
-  /// Writes the last document and evaluates the rules once more.
-  package func finish(at time: Timestamp) {
+  /// Writes the last document and evaluates the rules once more. Where their state is kept, what is not over is left to the next run.
+  package func finish(at time: Timestamp, keepsState: Bool = false) {
     tick(time)
-    monitor?.finish(at: time)
-    monitor?.end()
+    if keepsState {
+      monitor?.suspend(at: time)
+    } else {
+      monitor?.finish(at: time)
+      monitor?.end()
+    }
     for _ in 0..<max(0, open) {
       metrics.resolved(exchange(.pending, kinds.message, 0, 0, 1, time, time), role: .message, elsewhere: false)
     }
