@@ -351,6 +351,7 @@ extension ContentPlan {
       let value = at
       while at < count, bytes[at] != separator { at &+= 1 }
       let place = node(root, number: tag)
+      noteWhich(place, start, value &- 1 &- start, values)
       if place != 0 { note(Self.text(bytes, value, at), nodes[Int(place)], values) }
       pairs &+= 1
       if at < count { at &+= 1 }

@@ -4,7 +4,7 @@ package struct LeadStep: Sendable, BitwiseCopyable {
   package enum Operation: UInt8, Sendable, BitwiseCopyable {
     /// Reads up to `count` decimal digits.
     case digits
-    /// Moves after the next `byte`.
+    /// Moves after the next `byte`; what precedes it is text.
     case until
   }
   /// What it does.
@@ -15,9 +15,9 @@ package struct LeadStep: Sendable, BitwiseCopyable {
   package var byte: UInt8 = 0
   /// The byte that has to be next for the step to be taken; negative where it always is.
   package var next: Int16 = -1
-  /// Whether the digits are the type.
+  /// Whether the digits, or the text, are the type.
   package var isType = false
-  /// Whether the digits are the sequence number.
+  /// Whether the digits, or the text, are the sequence number.
   package var isSequence = false
 
   /// A step that reads nothing yet.
@@ -27,7 +27,9 @@ package struct LeadStep: Sendable, BitwiseCopyable {
 /// What precedes a content.
 package struct ContentLead: Sendable {
   /// The type and the sequence number; `nil` where there are no digits for them.
-  package var type: UInt64?, sequence: UInt64?
+  package private(set) var type: UInt64?, sequence: UInt64?
+  /// Where the text is that is the type, and that which is the sequence number; `nil` where no text is.
+  package private(set) var typeText: Range<Int>?, sequenceText: Range<Int>?
   /// Where the content begins.
   package var end: Int
 
@@ -47,7 +49,17 @@ package struct ContentLead: Sendable {
         if step.isType { type = number }
         if step.isSequence { sequence = number }
       case .until:
+        let first = at
         while at < end, bytes[at] != step.byte { at &+= 1 }
+        if step.isType || step.isSequence {
+          // Without the byte that ends it, there is no text.
+          guard at < end else {
+            at = first
+            continue
+          }
+          if step.isType { typeText = first..<at }
+          if step.isSequence { sequenceText = first..<at }
+        }
         at = min(end, at &+ 1)
       }
     }

@@ -194,6 +194,13 @@ package struct ContentPlanBuilder {
     return slotCount - 1
   }
 
+  /// A place that no path fills: that of the first of several values that is present.
+  package mutating func reserve() -> Int? {
+    guard slotCount < ContentPlan.maximumSlots else { return nil }
+    slotCount += 1
+    return slotCount - 1
+  }
+
   private mutating func insert(_ path: [ContentStep]) -> Int? {
     var parent = 0
     for step in path {

@@ -26,6 +26,7 @@ extension ContentPlan {
       guard colon < end, colon > start else { return .malformed(start) }
       let place = node(root, named: bytes + start, colon &- start, ignoresCase: ignoresCase)
       guard place != 0 else { continue }
+      noteWhich(place, start, colon &- start, values)
       var value = colon &+ 1
       while value < end, bytes[value] == 0x20 { value &+= 1 }
       note(Self.text(bytes, value, end), nodes[Int(place)], values)

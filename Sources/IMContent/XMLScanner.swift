@@ -124,6 +124,7 @@ struct XMLScanner {
     } else {
       head = heads[depth &- 1]
       if head != 0 { node = plan.node(head, named: bytes + name + local, length &- local) }
+      plan.noteWhich(node, name &+ local, length &- local, values)
       head = node == 0 ? 0 : plan.nodes[Int(node)].child
     }
     // Attributes, up to the end of the tag.

@@ -6,11 +6,15 @@ package struct FieldPaths: Sendable {
   package struct Item: Sendable {
     /// The field, and the place of its value; negative for the number in front of the content.
     package var field: Int, slot: Int
+    /// The places of values that count where those in front of them are absent.
+    package var others: [Int] = []
     /// What the values of the field are: text, integers, numbers or flags.
     package var type: FieldType
 
     /// An item of its parts.
-    package init(field: Int, slot: Int, type: FieldType) { (self.field, self.slot, self.type) = (field, slot, type) }
+    package init(field: Int, slot: Int, others: [Int] = [], type: FieldType) {
+      (self.field, self.slot, self.others, self.type) = (field, slot, others, type)
+    }
   }
   /// The paths.
   package var plan: ContentPlan
@@ -29,17 +33,21 @@ extension FieldReader {
   /// Reads the values that paths lead to. In lines and in header blocks they are looked for from the frame's first byte on.
   mutating func paths(_ paths: FieldPaths) throws(FieldsEnd) {
     let isWhole = [.headers, .words, .resp].contains(paths.plan.kind)
-    var first = isWhole ? 0 : at
+    // What was read by paths already is read again by those of a further step.
+    var first = isWhole ? 0 : at == end && contentStart >= 0 ? contentStart : at
     let last = end
+    contentStart = first
     at = end
     guard first <= last, last - first <= Self.maximumBytes else { return }
     var number: UInt64?
+    var leadText: Range<Int>?
     var values = [ContentValue](repeating: ContentValue(), count: ContentPlan.maximumSlots)
     bytes.withUnsafeBufferPointer { memory in
       guard let base = memory.baseAddress else { return }
       if !paths.lead.isEmpty {
         let lead = ContentLead(base, first, last, paths.lead.count) { paths.lead[$0] }
         number = lead.sequence
+        leadText = lead.sequenceText
         first = lead.end
       }
       values.withUnsafeMutableBufferPointer { values in
@@ -49,10 +57,15 @@ extension FieldReader {
     }
     for item in paths.items {
       if item.slot < 0 {
-        if let number { try note(item.field, .unsigned(number)) }
+        if let number {
+          try note(item.field, .unsigned(number))
+        } else if let text = leadText {
+          try note(item.field, .text(String(decoding: bytes[text], as: UTF8.self)))
+        }
         continue
       }
-      let value = values[item.slot]
+      let slot = ([item.slot] + item.others).first { values[$0].kind != .absent } ?? item.slot
+      let value = values[slot]
       let range = first + value.offset..<first + value.offset + value.count
       guard value.kind != .absent, value.kind != .null, range.upperBound <= bytes.count else { continue }
       if let read = read(value, Array(bytes[range]), item.type, paths.plan.kind) { try note(item.field, read) }
@@ -70,7 +83,7 @@ extension FieldReader {
       guard value.kind == .number || value.kind == .flag, !value.isInexact else { return nil }
       guard value.isNegative else { return .unsigned(value.number) }
       return Int64(exactly: value.number).map { .signed(-$0) }
-    case .boolean: return value.kind == .flag ? .flag(value.number != 0) : nil
+    case .boolean: return value.kind == .flag || value.kind == .number ? .flag(value.number != 0) : nil
     case .bytes: return .bytes(bytes)
     default:
       if value.kind == .number, [.protobuf, .messagepack, .ber].contains(kind) {

@@ -42,6 +42,8 @@ package struct FieldReader: ~Copyable {
   var frame: (connection: UInt32, isBack: Bool) = (0, false)
   /// Where the next byte is read, and where the part ends that is being read.
   var at = 0, end = 0
+  /// Where the content begins that paths led into; negative before.
+  var contentStart = -1
   /// Fields that were read; those of a group after those of the one that it is in.
   var found: [NamedField] = []
   /// Where the fields of the innermost group begin, and those of the groups that it is in.
@@ -132,6 +134,7 @@ package struct FieldReader: ~Copyable {
     if found.capacity == 0 { found.reserveCapacity(16) }
     start = 0
     (at, end, valueCount) = (0, 0, 0)
+    contentStart = -1
     if !secrets.isEmpty { secrets.removeAll(keepingCapacity: true) }
     if plan.remembers || frame.isVariant { recall(frame.isVariant) }
     run(body: min(max(0, frame.body), bytes.count), type: frame.type, isReadable: frame.isReadable)

@@ -70,6 +70,9 @@ extension FieldCompiler {
       case "paths":
         try reader.allow("paths", "when", "unless")
         return .paths(try paths(value))
+      case "at":
+        try reader.allow("field", "at", "type", "enum", "when", "unless")
+        return .paths(try path(reader))
       case "remember":
         try reader.allow("remember", "when", "unless")
         draft.remembers = true
@@ -95,34 +98,71 @@ extension FieldCompiler {
     var builder = ContentPlanBuilder()
     var items: [FieldPaths.Item] = []
     for (name, wanted) in try reader.entries() {
-      var at = wanted
-      var type = FieldType.text
-      if !wanted.isScalar {
-        try wanted.allow("at", "type")
-        at = try wanted.required("at")
-        if let word = try wanted.optional("type") {
-          let known: [String: FieldType] = [
-            "text": .text, "integer": .integer, "flag": .boolean, "bytes": .bytes,
-          ]
-          guard let found = known[try word.text()] else {
-            throw word.error("a type must be text, integer, flag or bytes here")
-          }
-          type = found
-        }
+      if wanted.isScalar || (try? wanted.elements()) != nil {
+        items.append(try item(name, wanted, nil, &builder))
+      } else {
+        try wanted.allow("at", "type", "enum")
+        let item = try item(name, wanted.required("at"), wanted.optional("type"), &builder)
+        try self.names(wanted.optional("enum"), item)
+        items.append(item)
       }
-      if try at.text() == "lead", !lead.isEmpty {
-        items.append(FieldPaths.Item(field: try id(name, .integer), slot: -1, type: .integer))
-        continue
-      }
-      guard let steps = ContentPath.steps(try at.text(), content.kind) else {
-        throw at.error("a path must be 1 to \(ContentPlan.maximumDepth) names, numbers or * with dots between them")
-      }
-      guard let slot = builder.slot(steps) else {
-        throw at.error("a step has at most \(ContentPlan.maximumSlots) paths")
-      }
-      items.append(FieldPaths.Item(field: try id(name, type), slot: slot, type: type))
     }
     return FieldPaths(plan: builder.plan(content), items: items, lead: lead)
+  }
+
+  /// One field that a path leads to.
+  private mutating func path(_ reader: YAMLReader) throws(ProfileError) -> FieldPaths {
+    guard content.kind != .bytes else { throw try reader.required("at").error("'at' needs 'content'") }
+    var builder = ContentPlanBuilder()
+    let item = try item(reader.required("field"), reader.required("at"), reader.optional("type"), &builder)
+    try names(reader.optional("enum"), item)
+    return FieldPaths(plan: builder.plan(content), items: [item], lead: lead)
+  }
+
+  /// The names of a field's numbers.
+  private mutating func names(_ reader: YAMLReader?, _ item: FieldPaths.Item) throws(ProfileError) {
+    guard let reader else { return }
+    guard item.type == .integer else { throw reader.error("an 'enum' is for a field of the type integer") }
+    let names = try table(reader)
+    draft.fields[item.field].names = names
+    draft.fields[item.field].tables.insert(names)
+  }
+
+  /// The field `name`, to which `at` leads: a path, or several of which the first present counts.
+  private mutating func item(
+    _ name: YAMLReader, _ at: YAMLReader, _ word: YAMLReader?, _ builder: inout ContentPlanBuilder
+  ) throws(ProfileError) -> FieldPaths.Item {
+    var type = FieldType.text
+    if let word {
+      let known: [String: FieldType] = [
+        "text": .text, "integer": .integer, "unsigned": .integer, "signed": .integer, "flag": .boolean, "bytes": .bytes,
+      ]
+      guard let found = known[try word.text()] else {
+        let meant = ProfileCompiler.nearest(try word.text(), known.keys.sorted())
+        throw word.error("a type must be text, integer, flag or bytes here\(meant)")
+      }
+      type = found
+    }
+    if at.isScalar, try at.text() == "lead", !lead.isEmpty {
+      let isText = lead.contains { $0.isSequence && $0.operation == .until }
+      let type = isText ? FieldType.text : .integer
+      return FieldPaths.Item(field: try id(name, type), slot: -1, type: type)
+    }
+    let list = at.isScalar ? [at] : try at.elements()
+    guard (1...4).contains(list.count) else {
+      throw at.error("expected 1 to 4 paths, of which the first present counts")
+    }
+    var slots: [Int] = []
+    for path in list {
+      guard let steps = ContentPath.steps(try path.text(), content.kind) else {
+        throw path.error("a path must be 1 to \(ContentPlan.maximumDepth) names, numbers or * with dots between them")
+      }
+      guard let slot = builder.slot(steps) else {
+        throw path.error("a step has at most \(ContentPlan.maximumSlots) paths")
+      }
+      slots.append(slot)
+    }
+    return FieldPaths.Item(field: try id(name, type), slot: slots[0], others: Array(slots.dropFirst()), type: type)
   }
 
   /// How often: as a number of so many bytes says, or a field; to the end without either.

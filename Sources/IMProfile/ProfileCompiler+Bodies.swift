@@ -10,7 +10,7 @@ extension ProfileCompiler {
   mutating func body(_ reader: YAMLReader?, _ kind: inout FrameKind) throws(ProfileError) {
     kind.firstStep = UInt16(draft.steps.count)
     // A status in the header is read by a step of its own, so that types without one cost nothing.
-    if draft.plan.status.isPresent, kind.role == .acknowledgment {
+    if draft.plan.status.isPresent || serverHasStatus, kind.role == .acknowledgment {
       draft.steps.append(PlanStep(.status))
       kind.flags.insert(.hasOtherSteps)
     }
@@ -54,7 +54,11 @@ extension ProfileCompiler {
       return
     }
     let fields = try step.fields(
-      "at", "json", "skip", "load", "text", "string", "bytes", "expect", "tlv", "each", "unless", "when", "optional")
+      "at", "json", "skip", "load", "text", "string", "bytes", "expect", "tlv", "each", "digits", "until", "into",
+      "unless", "when", "optional")
+    if let into = fields["into"], fields["digits"] == nil, fields["until"] == nil {
+      throw into.error("'into' is a key of what the step reads")
+    }
     if try fields["optional"]?.flag() ?? false { draft.steps.append(PlanStep(.end)) }
     let conditions = try conditions(fields)
     draft.steps += conditions
@@ -69,12 +73,16 @@ extension ProfileCompiler {
   ) throws(ProfileError) {
     if let at = fields["at"] {
       try at.allow("path", "into")
+      let place = try value(at.required("path"))
+      if try tellsAnswers(at, &kind) {
+        draft.steps.append(PlanStep(.at, register: .answered, count: place))
+        return
+      }
       let registers: [String: Frame.Register] = [
         "sequence": .sequence, "status": .status, "keep-alive": .keepAlive, "answered": .answered,
         "identity": .identity, "subject": .subject,
       ]
-      draft.steps.append(
-        PlanStep(.at, register: try register(at, registers), count: try slot(at.required("path"))))
+      draft.steps.append(PlanStep(.at, register: try register(at, registers), count: place))
     } else if let json = fields["json"] {
       try innerJSON(json, &kind)
     } else if let skip = fields["skip"] {
@@ -82,6 +90,12 @@ extension ProfileCompiler {
     } else if let load = fields["load"] {
       try load.allow("size", "into", "order", "encoding", "mask", "shift")
       if try loadVariable(load, &kind) { return }
+      if try tellsAnswers(load, &kind) {
+        let step = PlanStep(
+          .load, register: .answered, count: try load.required("size").number(1...8), a: try loading(load))
+        draft.steps.append(step)
+        return
+      }
       if let mask = try load.optional("mask") {
         throw mask.error("a mask is only for what is loaded into the 'variable'")
       }
@@ -89,8 +103,9 @@ extension ProfileCompiler {
         load,
         [
           "sequence": .sequence, "status": .status, "keep-alive": .keepAlive, "answered": .answered, "bits": .bits,
-          "reference": .reference,
+          "reference": .reference, "last": .last,
         ])
+      if register == .last, !hasThrough { throw try load.required("into").error("the type has no 'through: last'") }
       if register == .reference { try noteReference(load, &kind) }
       if register == .bits, kind.flags.contains(.cumulativeOnDemand) { register = .multiple }
       var step = PlanStep(
@@ -105,7 +120,9 @@ extension ProfileCompiler {
       try text.allow("size", "into", "minimum")
       draft.steps.append(
         PlanStep(
-          .text, register: try register(text, ["identity": .identity, "subject": .subject]),
+          .text,
+          register: try text.optional("into") == nil
+            ? .none : try register(text, ["identity": .identity, "subject": .subject]),
           count: try text.required("size").number(1...4),
           a: UInt64(try text.optional("minimum")?.number(0...65_535) ?? 0)))
     } else if let string = fields["string"] {
@@ -120,6 +137,20 @@ extension ProfileCompiler {
       try bytes.allow("size")
       draft.steps.append(PlanStep(.bytes, count: try bytes.required("size").number(1...4)))
       kind.flags.insert(.hasOtherSteps)
+    } else if let digits = fields["digits"] {
+      let (most, into) = try digitStep(step, digits)
+      draft.steps.append(
+        PlanStep(
+          .digits,
+          register: try into.map { (into) throws(ProfileError) in try register(named: into, Self.numbers) } ?? .none,
+          count: most))
+    } else if let until = fields["until"] {
+      let (byte, into) = try untilStep(step, until)
+      let known = Self.numbers.merging(["identity": .identity, "subject": .subject]) { $1 }
+      draft.steps.append(
+        PlanStep(
+          .until, register: try into.map { (into) throws(ProfileError) in try register(named: into, known) } ?? .none,
+          a: UInt64(byte)))
     } else if let list = fields["tlv"] {
       try self.list(list, &kind)
     } else if let each = fields["each"] {
@@ -164,7 +195,36 @@ extension ProfileCompiler {
     return PlanStep.littleEndian
   }
 
-  private static var steps: String { "skip, load, text, string, bytes, expect, tlv and each" }
+  private static var steps: String { "skip, load, text, string, bytes, expect, digits, until, at, tlv and each" }
+
+  /// Where numbers that are digits or texts may go.
+  private static var numbers: [String: Frame.Register] {
+    [
+      "sequence": .sequence, "status": .status, "answered": .answered, "keep-alive": .keepAlive,
+      "reference": .reference,
+    ]
+  }
+
+  /// The most digits of a step `digits`, and what they are.
+  func digitStep(_ step: YAMLReader, _ digits: YAMLReader) throws(ProfileError) -> (Int, YAMLReader?) {
+    if digits.isScalar { return (try digits.number(1...19), try step.optional("into")) }
+    try digits.allow("maximum", "into")
+    return (try digits.required("maximum").number(1...19), try digits.optional("into"))
+  }
+
+  /// The byte that ends the text of a step `until`, and what the text is.
+  func untilStep(_ step: YAMLReader, _ until: YAMLReader) throws(ProfileError) -> (UInt8, YAMLReader?) {
+    if until.isScalar { return (try until.bytes(1...1)[0], try step.optional("into")) }
+    try until.allow("byte", "into")
+    return (try until.required("byte").bytes(1...1)[0], try until.optional("into"))
+  }
+
+  /// Whether a step reads the `variable` that tells whether types are answered on their connection, which needs no name.
+  private func tellsAnswers(_ reader: YAMLReader, _ kind: inout FrameKind) throws(ProfileError) -> Bool {
+    guard variable == nil, content != nil, try reader.required("into").text() == "variable" else { return false }
+    kind.flags.insert(.tellsAnswers)
+    return true
+  }
 
   /// Alternatives stand one behind the other: what is expected next is none of them.
   mutating func separateExpectations() {
@@ -175,8 +235,15 @@ extension ProfileCompiler {
     _ reader: YAMLReader, _ known: [String: Frame.Register]
   ) throws(ProfileError) -> Frame.Register {
     let into = try reader.required("into")
+    return try register(named: into, known)
+  }
+
+  private func register(
+    named into: YAMLReader, _ known: [String: Frame.Register]
+  ) throws(ProfileError) -> Frame.Register {
     guard let register = known[try into.text()] else {
-      throw into.error("known here: \(known.keys.sorted().joined(separator: ", "))")
+      let names = known.keys.sorted()
+      throw into.error("known here: \(names.joined(separator: ", "))\(Self.nearest(try into.text(), names))")
     }
     return register
   }

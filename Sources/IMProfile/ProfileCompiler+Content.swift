@@ -19,6 +19,8 @@ extension ProfileCompiler {
     var plan = GeneralPlan()
     var parts: [TypePart] = []
     var masks: Set<UInt8> = []
+    /// Values that are the first present of others.
+    var alternatives: [(slot: Int, others: [Int])] = []
     /// Bits of proof of each type.
     var proofs: [UInt8] = []
   }
@@ -26,8 +28,13 @@ extension ProfileCompiler {
   /// Whether the profile says something that the general reader alone can read.
   func needsGeneralReader() throws(ProfileError) -> Bool {
     if draft.plan.framing.isGeneral { return true }
+    if let content = try root.optional("content"), draft.plan.framing.kind == .delimited {
+      throw content.error("frames between delimiters have no 'content'; frames that are 'terminated' have")
+    }
     if draft.plan.framing.kind != .length { return false }
-    if try root.optional("content") != nil { return true }
+    for key in ["content", "from-server", "counters", "preface"] where try root.optional(key) != nil { return true }
+    guard let header = try root.optional("header") else { return true }
+    if !header.isScalar, try header.optional("parts") != nil { return true }
     if let fields = try root.optional("fields"), !fields.isScalar {
       if let type = try fields.optional("type") {
         if type.isScalar || (try? type.elements()) != nil { return true }
@@ -38,16 +45,30 @@ extension ProfileCompiler {
       {
         return true
       }
+      for (_, field) in try fields.entries() where (try? field.optional("after")) ?? nil != nil { return true }
     }
-    if let length = try root.optional("length"), let encoding = try length.optional("encoding") {
-      if try ["decimal", "coap", "ber"].contains(encoding.text()) { return true }
-      if try encoding.text() == "varint", try length.optional("offset")?.number(0...255) ?? 0 == 0 { return true }
+    if let length = try root.optional("length"), !length.isScalar {
+      if try length.optional("after") != nil { return true }
+      if let encoding = try length.optional("encoding") {
+        if try ["decimal", "coap", "ber"].contains(encoding.text()) { return true }
+        let offset = try length.optional("offset")?.number(0...255) ?? 0
+        // A header that goes on after it, too.
+        let count = try header.optional("length")?.number(1...256) ?? 0
+        let counts = try length.optional("counts")
+        let countsMore = counts.map { (try? $0.text()) != "body" } ?? false
+        if try encoding.text() == "varint", offset == 0 || count > offset + 1 || countsMore { return true }
+      }
     }
-    for key in ["counters", "preface"] where try root.optional(key) != nil { return true }
     if let fields = try root.optional("fields"), !fields.isScalar, try fields.optional("channel") != nil { return true }
     if let trailer = try root.optional("trailer"), try trailer.optional("bytes") != nil { return true }
     for (_, type) in try root.required("types").entries() {
-      for key in ["acknowledges", "plus"] where (try? type.optional(key)) ?? nil != nil { return true }
+      for key in ["acknowledges", "plus", "through"] where (try? type.optional(key)) ?? nil != nil { return true }
+      for key in ["cumulative", "answered", "numbered"] {
+        if let value = (try? type.optional(key)) ?? nil, !value.isScalar { return true }
+      }
+      for step in (try? type.optional("body")?.elements()) ?? [] where !step.isScalar {
+        for key in ["digits", "until"] where (try? step.optional(key)) ?? nil != nil { return true }
+      }
       if let length = try? type.optional("length"), (try? length.text()) == "absent" { return true }
     }
     return false
@@ -68,6 +89,9 @@ extension ProfileCompiler {
           (content.plan.ends, content.plan.endCount) = try pattern(records)
         }
       }
+    case .terminated where try reader.required("kind").text() == "line":
+      try reader.allow("kind", "maximum")
+      (content.plan.ends, content.plan.endCount, content.plan.isLine) = (0x0a, 1, true)
     case .terminated:
       try reader.allow("kind", "begins", "ends", "maximum")
       if let begins = try reader.optional("begins") {
@@ -129,7 +153,8 @@ extension ProfileCompiler {
       content.plan.checksumTag = UInt32(try reader.optional("checksum")?.number(1...999_999) ?? 0)
     case .length, .delimited, .line, .counted: break
     }
-    for key in ["header", "length", "trailer", "checksum"] {
+    let hasHeader = kind == .message || kind == .terminated
+    for key in ["header", "length", "trailer", "checksum"] where !hasHeader || key != "header" {
       if let other = try root.optional(key) {
         throw other.error("frames of this kind have no '\(key)': they end where 'framing' says")
       }
@@ -166,8 +191,6 @@ extension ProfileCompiler {
         throw name.error("frames that end like this contain \(content.kind.name)")
       }
       content.kind = kind
-    } else if draft.plan.framing.kind == .message || draft.plan.framing.kind == .terminated {
-      throw try root.required("framing").error("frames that end like this need a 'content'")
     }
     self.content = content
     if try root.optional("sequence") == nil, content.kind != .bytes {
@@ -203,24 +226,28 @@ extension ProfileCompiler {
     let steps = try reader.elements()
     guard (1...8).contains(steps.count) else { throw reader.error("a lead must have 1 to 8 steps") }
     for (i, step) in steps.enumerated() {
-      let parts = try step.fields("digits", "until", "when")
+      let parts = try step.fields("digits", "until", "into", "when")
       var lead: LeadStep
+      let into: YAMLReader?
       if let digits = parts["digits"] {
-        try digits.allow("maximum", "into")
         lead = LeadStep(.digits)
-        lead.count = UInt8(try digits.required("maximum").number(1...19))
-        let into = try digits.required("into")
+        let read = try digitStep(step, digits)
+        (lead.count, into) = (UInt8(read.0), read.1)
+      } else if let until = parts["until"] {
+        lead = LeadStep(.until)
+        let read = try untilStep(step, until)
+        (lead.byte, into) = (read.0, read.1)
+      } else {
+        throw step.error("a step of a lead must be digits or until")
+      }
+      if let into {
         switch try into.text() {
         case "type": lead.isType = true
         case "sequence": lead.isSequence = true
-        default: throw into.error("digits must be the type or the sequence")
+        case let word:
+          let meant = Self.nearest(word, ["type", "sequence"])
+          throw into.error("what a lead reads must be the type or the sequence\(meant)")
         }
-      } else if let until = parts["until"] {
-        try until.allow("byte")
-        lead = LeadStep(.until)
-        lead.byte = try until.required("byte").bytes(1...1)[0]
-      } else {
-        throw step.error("a step of a lead must be digits or until")
       }
       if let when = parts["when"] {
         try when.allow("next")
@@ -259,6 +286,41 @@ extension ProfileCompiler {
     return slot
   }
 
+  /// The place of the value that a path leads to, or of the first present of those that a list of paths leads to.
+  mutating func value(_ reader: YAMLReader) throws(ProfileError) -> Int {
+    if reader.isScalar { return try slot(reader) }
+    let list = try reader.elements()
+    guard (1...4).contains(list.count) else {
+      throw reader.error("expected 1 to 4 paths, of which the first present counts")
+    }
+    var places: [Int] = []
+    for path in list { places.append(try slot(path)) }
+    if let known = content?.alternatives.first(where: { $0.others == places }) { return known.slot }
+    guard let place = content?.builder.reserve(), let used = content?.plan.alternativeCount,
+      Int(used) + places.count <= 16
+    else { throw reader.error("a profile has at most 16 paths in such lists") }
+    guard var draft = content else { return place }
+    for (i, other) in places.enumerated() {
+      draft.plan.alternatives[Int(used) + i] = Alternative(UInt8(place), UInt8(other))
+    }
+    draft.plan.alternativeCount = used + UInt8(places.count)
+    draft.alternatives.append((place, places))
+    content = draft
+    return place
+  }
+
+  /// The place of a value that a path leads to, or of a word; `nil` for a number at an offset.
+  mutating func place(_ reader: YAMLReader) throws(ProfileError) -> Int? {
+    if let at = try reader.optional("at") { return try value(at) }
+    guard let word = try reader.optional("word") else { return nil }
+    let number = try word.number(1...16)
+    guard content?.kind == .words || content?.kind == .headers else { throw word.error("words are only for lines") }
+    guard let slot = content?.builder.slot([.word(UInt32(number))]) else {
+      throw word.error("there is no space for it")
+    }
+    return slot
+  }
+
   /// The places of a path, or of a list of paths of which the first present counts.
   mutating func slots(_ reader: YAMLReader) throws(ProfileError) -> InlineArray<4, Int8> {
     var slots = InlineArray<4, Int8>(repeating: -1)
@@ -277,7 +339,7 @@ extension ProfileCompiler {
       "end-to-end", "channel")
     if let channel = try reader.optional("channel") {
       guard draft.plan.framing.kind == .counted else { throw channel.error("a channel must be a number of the header") }
-      let field = try field(channel)
+      let field = try generalField(channel)
       guard field.mask <= UInt64(UInt16.max) else { throw channel.error("a channel has at most 16 bits") }
       content?.plan.channel = field
     }
@@ -294,21 +356,39 @@ extension ProfileCompiler {
     if let sequence = try reader.optional("sequence") { try self.sequence(sequence) }
     if let status = try reader.optional("status") { try self.status(status) }
     if let session = try reader.optional("session") {
-      if try session.optional("at") != nil {
-        try session.allow("at", "sensitive", "unique")
-        let place = try slot(session.required("at"))
+      if let place = try place(session) {
+        try session.allow("at", "word", "sensitive", "unique")
         content?.plan.session = Int8(place)
         draft.plan.session = Field(offset: 0, byteCount: 1)
+      } else if try countsBySession(), content?.plan.channel.isPresent == false {
+        // Each session counts for itself, and it is its connection's alone.
+        let field = try generalField(session, "sensitive", "unique")
+        guard field.mask <= UInt64(UInt16.max) else {
+          throw session.error("a session that a counter is by has at most 16 bits")
+        }
+        content?.plan.channel = field
       } else {
-        draft.plan.session = try field(session, "encoding", "sensitive", "unique")
+        draft.plan.session = try generalField(session, "encoding", "sensitive", "unique")
       }
       try coding(session, nil)
     }
-    for (key, place) in [
-      ("time", \Plan.time), ("checksum", \.checksum), ("duplicate", \.duplicate),
-    ] {
+    if let duplicate = try reader.optional("duplicate") {
+      if let place = try place(duplicate) {
+        try duplicate.allow("at", "word")
+        content?.plan.duplicateValue = Int8(place)
+      } else {
+        let field = try generalField(duplicate)
+        content?.plan.duplicate = field
+      }
+    }
+    for (key, place) in [("time", \Plan.time), ("checksum", \.checksum)] {
       guard let other = try reader.optional(key) else { continue }
-      draft.plan[keyPath: place] = try field(other)
+      guard draft.plan.framing.kind == .counted else { throw other.error("these frames have no header") }
+      let field = try generalField(other)
+      guard !field.isRelative, content?.plan.headerPartCount == 0 else {
+        throw other.error("'\(key)' must be at a fixed place of the header")
+      }
+      draft.plan[keyPath: place] = field
     }
     for key in ["encryption", "compression", "end-to-end"] {
       if let other = try reader.optional(key) {
@@ -329,18 +409,9 @@ extension ProfileCompiler {
           "a part of a type must be side, lead, or have an offset, a path 'at', 'which', a 'word', or 'element'\(meant)"
         )
       }
-    } else if let at = try reader.optional("at") {
-      try reader.allow("at")
-      let place = try slot(at)
+    } else if let place = try place(reader) {
+      try reader.allow("at", "word")
       content?.parts.append(.value(UInt8(place)))
-    } else if let word = try reader.optional("word") {
-      try reader.allow("word")
-      let number = try word.number(1...16)
-      guard content?.kind == .words || content?.kind == .headers else { throw word.error("words are only for lines") }
-      guard let slot = content?.builder.slot([.word(UInt32(number))]) else {
-        throw word.error("there is no space for it")
-      }
-      content?.parts.append(.value(UInt8(slot)))
     } else if let element = try reader.optional("element") {
       try reader.allow("element")
       guard content?.kind == .xml, try element.flag() else {
@@ -350,9 +421,8 @@ extension ProfileCompiler {
       content?.parts.append(.value(UInt8(slot)))
     } else if let which = try reader.optional("which") {
       try reader.allow("which")
-      guard let kind = content?.kind, kind == .json || kind == .protobuf || kind == .messagepack
-      else {
-        throw which.error("'which' is for json, protobuf and messagepack")
+      guard let kind = content?.kind, [.json, .protobuf, .messagepack, .headers, .xml, .pairs].contains(kind) else {
+        throw which.error("'which' is for json, protobuf, messagepack, headers, xml and pairs")
       }
       var members: [ContentStep] = []
       for member in try which.elements() {
@@ -363,14 +433,7 @@ extension ProfileCompiler {
       }
       content?.parts.append(.value(UInt8(slot)))
     } else {
-      guard draft.plan.framing.kind == .counted else {
-        throw reader.error("these frames have no header: a part has a path 'at', or a 'word'")
-      }
-      // A part beyond the header is there where the frame reaches so far.
-      let header = draft.plan.headerCount
-      draft.plan.headerCount = 256
-      defer { draft.plan.headerCount = header }
-      let field = try field(reader, "closed")
+      let field = try generalField(reader, "closed")
       content?.parts.append(.field(field))
       if content?.parts.count == 1 { draft.plan.type = field }
     }
@@ -389,29 +452,30 @@ extension ProfileCompiler {
       content?.plan.sequence = places
       return
     }
+    if let place = try place(reader) {
+      try reader.allow("word")
+      content?.plan.sequence[0] = Int8(place)
+      return
+    }
     if let size = try reader.optional("size"), try size.number(1...64) > 8 {
-      try reader.allow("offset", "size")
-      let (offset, count) = (try reader.required("offset").number(0...255), try size.number(9...64))
-      guard offset + count <= draft.plan.headerCount else {
-        throw reader.error("the field ends at byte \(offset + count), but the header at \(draft.plan.headerCount)")
-      }
-      content?.plan.wideOffset = UInt16(offset)
+      try reader.allow("offset", "size", "after")
+      let (offset, count) = (try wideOffset(reader), try size.number(9...64))
+      content?.plan.wideOffset = offset
       content?.plan.wideCount = UInt8(count)
       draft.plan.sequenceCounts = false
       draft.plan.numberLife = .connection
       return
     }
-    draft.plan.sequence = try field(reader, "encoding")
+    draft.plan.sequence = try generalField(reader, "encoding")
     try coding(nil, reader)
   }
 
   private mutating func status(_ reader: YAMLReader) throws(ProfileError) {
-    guard let at = try reader.optional("at") else {
-      draft.plan.status = try field(reader)
+    guard let place = try place(reader) else {
+      draft.plan.status = try generalField(reader)
       return
     }
-    try reader.allow("at", "text", "present")
-    let place = try slot(at)
+    try reader.allow("at", "word", "text", "present")
     content?.plan.status = Int8(place)
     if let present = try reader.optional("present") {
       _ = try present.number(1...1)

@@ -36,13 +36,13 @@ extension ProfileCompiler {
     let counter = entries[0].1
     try counter.allow("starts", "continues", "by", "first", "counts")
     if let by = try counter.optional("by") {
-      guard try by.text() == "channel", content.plan.channel.isPresent else {
-        throw by.error("a counter must be 'by: channel', where 'fields' has a channel")
+      guard try ["channel", "session"].contains(by.text()), content.plan.channel.isPresent else {
+        throw by.error("a counter must be by the channel or the session that 'fields' has in the header")
       }
     }
     content.plan.hasCounter = true
-    content.plan.counterFirst = UInt32(try counter.optional("first")?.number(0...1) ?? 1)
-    for type in try counter.required("starts").elements() {
+    content.plan.counterFirst = UInt32(try counter.optional("first")?.number(0...Int(Int32.max)) ?? 1)
+    for type in try startingTypes(counter.required("starts")) {
       draft.kinds[try index(type)].flags.insert(.startsCounter)
     }
     for type in try counter.optional("continues")?.elements() ?? [] {
@@ -62,6 +62,22 @@ extension ProfileCompiler {
     }
   }
 
+  /// The types that start a counter: a list of them, or one or several for each side.
+  private func startingTypes(_ reader: YAMLReader) throws(ProfileError) -> [YAMLReader] {
+    if reader.isScalar { return [reader] }
+    if let list = try? reader.elements() { return list }
+    try reader.allow("client", "server")
+    var types: [YAMLReader] = []
+    for (_, side) in try reader.entries() { types += side.isScalar ? [side] : try side.elements() }
+    return types
+  }
+
+  /// Whether the counter is by the session: the header's number is one of a connection, then.
+  func countsBySession() throws(ProfileError) -> Bool {
+    guard let counter = try root.optional("counters")?.entries().first?.1 else { return false }
+    return try counter.optional("by")?.text() == "session"
+  }
+
   private func index(_ reader: YAMLReader) throws(ProfileError) -> Int {
     let name = try reader.text()
     guard let index = typeNames.firstIndex(of: name), draft.kinds.indices.contains(index) else {
@@ -79,16 +95,23 @@ extension ProfileCompiler {
         try each.allow("bytes", "length", "until", "name")
         guard content.plan.prefaceCount < 4 else { throw each.error("a profile has at most 4 prefaces") }
         var preface = Preface()
-        let match = try each.required("bytes").bytes(1...8)
-        preface.match = match.reduce(0) { $0 << 8 | UInt64($1) }
+        let until = try each.optional("until")
+        let match: [UInt8]
+        if let bytes = try each.optional("bytes") {
+          match = try bytes.bytes(1...32)
+        } else {
+          guard try each.optional("length") != nil else { throw each.error("a preface needs 'bytes', or a 'length'") }
+          match = []
+        }
+        for (i, byte) in match.enumerated() { preface.match[i / 8] |= UInt64(byte) << UInt64(56 - i % 8 * 8) }
         preface.matchCount = UInt8(match.count)
         preface.isFromServer = isFromServer
         preface.count = UInt16(match.count)
-        if let until = try each.optional("until") {
+        if let until {
           preface.until = try until.bytes(1...1)[0]
           preface.count = 0
         } else if let length = try each.optional("length") {
-          preface.count = UInt16(try length.number(match.count...4_096))
+          preface.count = UInt16(try length.number(max(1, match.count)...4_096))
         }
         let name = try self.name(each.required("name"))
         guard !typeNames.contains(name) else { throw each.error("the name '\(name)' is taken") }

@@ -14,7 +14,10 @@ extension ProfileCompiler {
     let word = try kind.text()
     switch word {
     case "delimited": draft.plan.framing.kind = .delimited
-    case "line": draft.plan.framing.kind = .line
+    case "line":
+      draft.plan.framing.kind = .line
+      // Lines that hold something else than words end like anything that ends with a line feed.
+      if try root.optional("content") != nil { try generalFraming(reader, .terminated) }
     case "message": try generalFraming(reader, .message)
     case "terminated": try generalFraming(reader, .terminated)
     case "headers": try generalFraming(reader, .headers)
@@ -73,6 +76,7 @@ extension ProfileCompiler {
   /// Parts that some headers have. What is said of fields is said of the header without them.
   mutating func parts(_ header: YAMLReader) throws(ProfileError) {
     guard let list = try header.optional("parts") else { return }
+    if draft.plan.framing.kind == .counted { return try conditionalParts(list) }
     guard draft.plan.framing.kind == .delimited else {
       throw list.error(
         "parts of a header need frames that end at a delimiter; in others, steps with 'unless' read them")

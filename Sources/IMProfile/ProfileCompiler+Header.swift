@@ -40,7 +40,7 @@ extension ProfileCompiler {
   }
 
   mutating func length(_ reader: YAMLReader) throws(ProfileError) {
-    try reader.allow("offset", "size", "order", "low-bit", "bits", "mask", "encoding", "counts", "maximum")
+    try reader.allow("offset", "size", "order", "low-bit", "bits", "mask", "encoding", "counts", "maximum", "after")
     if let maximum = try reader.optional("maximum") {
       if draft.plan.framing.isDelimited { throw maximum.error("between delimiters the maximum must be in 'framing'") }
       draft.plan.maximumBody = try maximum.number(0...(1 << 30))
@@ -60,44 +60,11 @@ extension ProfileCompiler {
       }
       draft.plan.lengthAdd = isTrailerCounted ?? false ? 0 : Int(draft.plan.framing.trailerCount)
     } else {
-      draft.plan.length = try field(reader, "encoding", "counts", "maximum")
+      draft.plan.length = try field(reader, ["encoding", "counts", "maximum", "after"])
       draft.plan.framing.lengthCountsHeader = !countsBody
       draft.plan.lengthAdd = from.map { $0 - draft.plan.headerCount } ?? 0
       if !(isTrailerCounted ?? !countsBody) { draft.plan.lengthAdd += Int(draft.plan.framing.trailerCount) }
     }
-  }
-
-  /// A length that the general reader reads: it may be written in more ways, and at the header's beginning.
-  mutating func generalLength(_ reader: YAMLReader) throws(ProfileError) {
-    let codings = ["varint": LengthCoding.varint, "decimal": .decimal, "coap": .coap, "ber": .ber]
-    guard let encoding = try reader.optional("encoding"), try encoding.text() != "integer" else {
-      draft.plan.framing.kind = .length
-      defer { draft.plan.framing.kind = .counted }
-      return try length(reader)
-    }
-    try reader.allow("offset", "encoding", "counts", "maximum")
-    let word = try encoding.text()
-    guard let coding = codings[word] else {
-      let meant = Self.nearest(word, ["integer"] + codings.keys.sorted())
-      throw encoding.error("the encoding must be integer, varint, decimal, coap or ber\(meant)")
-    }
-    if let counts = try reader.optional("counts"), try counts.text() != "body" {
-      throw counts.error("a length in this encoding must count the body")
-    }
-    if let maximum = try reader.optional("maximum") { draft.plan.maximumBody = try maximum.number(0...(1 << 30)) }
-    draft.plan.lengthOffset = try reader.required("offset").number(0...255)
-    guard draft.plan.lengthOffset < draft.plan.headerCount else {
-      throw reader.error(
-        "the length begins at byte \(draft.plan.lengthOffset), but the header ends at \(draft.plan.headerCount)")
-    }
-    content?.plan.coding = coding
-    content?.plan.countsFromLength = draft.plan.lengthOffset == 0
-    guard draft.plan.lengthOffset == 0 || draft.plan.headerCount == draft.plan.lengthOffset + 1 else {
-      throw encoding.error(
-        "such a length must be the header's first part, or its last: the header's length is \(draft.plan.lengthOffset + 1) then"
-      )
-    }
-    draft.plan.lengthAdd = isTrailerCounted ?? false ? 0 : Int(draft.plan.framing.trailerCount)
   }
 
   /// The header's first byte that the length counts: 0 where it counts the frame; `nil` where it counts the body alone.
@@ -115,7 +82,10 @@ extension ProfileCompiler {
   }
 
   /// A number in the header. `others` are keys that the caller reads.
-  func field(_ reader: YAMLReader, _ others: String...) throws(ProfileError) -> Field {
+  func field(_ reader: YAMLReader, _ others: String...) throws(ProfileError) -> Field { try field(reader, others) }
+
+  /// The same with a list of such keys.
+  func field(_ reader: YAMLReader, _ others: [String]) throws(ProfileError) -> Field {
     for (key, _) in try reader.entries() {
       let name = try key.text()
       guard ["offset", "size", "order", "low-bit", "bits", "mask"].contains(name) || others.contains(name) else {
@@ -123,7 +93,11 @@ extension ProfileCompiler {
       }
     }
     let size = try reader.optional("size")?.number(1...8) ?? 1
-    let offset = try reader.required("offset").number(0...255)
+    // What counts from the end of something else may begin there.
+    var given = try reader.optional("offset")
+    let after = try others.contains("after") ? reader.optional("after") : nil
+    if given == nil, after == nil { given = try reader.required("offset") }
+    let offset = try given?.number(0...255) ?? 0
     guard offset + size <= draft.plan.headerCount else {
       throw reader.error("the field ends at byte \(offset + size), but the header at \(draft.plan.headerCount)")
     }

@@ -57,7 +57,7 @@ extension ProfileCompiler {
     let fields = try reader.fields(
       "name", "role", "answered", "numbered", "echo", "in-order", "cumulative", "from", "refuses", "opens-session",
       "names-session", "answers", "flags", "length", "body", "timeout", "accepted", "when", "assigns-identity",
-      "statuses", "copies", "outlives-connection", "also", "number", "acknowledges", "plus")
+      "statuses", "copies", "outlives-connection", "also", "number", "acknowledges", "plus", "through")
     var kind = FrameKind()
     let role = try reader.required("role")
     let word = try role.text()
@@ -121,6 +121,14 @@ extension ProfileCompiler {
       kind.flags.formUnion([.cumulative, .cumulativeOnDemand])
     } else {
       try set("cumulative", .cumulative)
+    }
+    hasThrough = false
+    if let through = fields["through"] {
+      guard try through.text() == "last" else { throw through.error("'through' must be last, which a step loads") }
+      guard kind.role == .acknowledgment, !kind.flags.contains(.unnumbered) else {
+        throw through.error("'through' is for an acknowledgment that names numbers")
+      }
+      hasThrough = true
     }
     if let plus = fields["plus"] { try self.plus(plus) }
     if let acknowledges = fields["acknowledges"] { try self.acknowledges(acknowledges, &kind) }

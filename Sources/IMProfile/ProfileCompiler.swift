@@ -23,6 +23,10 @@ package struct ProfileCompiler {
   private(set) var variant: UInt64?
   /// What the general reader needs; `nil` in profiles that are read without it.
   var content: ContentDraft?
+  /// Whether the type in hand answers a range of numbers.
+  var hasThrough = false
+  /// Whether the headers of the server's frames have a status.
+  var serverHasStatus = false
   var answerTimeout = Nanoseconds.seconds(6)
   var heartbeatTimeout = Nanoseconds.seconds(15)
 
@@ -67,7 +71,7 @@ package struct ProfileCompiler {
     try root.allow(
       "profile", "version", "title", "description", "ports", "place", "framing", "header", "length", "trailer",
       "fields", "checksum", "sequence", "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing",
-      "variable", "heartbeat", "identity", "named", "content", "counters", "preface")
+      "variable", "heartbeat", "identity", "named", "content", "counters", "preface", "from-server")
     let name = try root.required("profile").text()
     guard !name.isEmpty, name.count <= 32, name.utf8.allSatisfy(Self.isNameByte) else {
       throw try root.required("profile").error("a profile's name must be 1 to 32 of a-z, 0-9, - and _")
@@ -92,11 +96,15 @@ package struct ProfileCompiler {
     if try needsGeneralReader() {
       try readContent()
       if draft.plan.framing.kind == .counted {
-        try header(root.required("header"))
+        let length = try root.required("length")
+        try generalHeader(root.optional("header"), length)
         try trailer()
-        try generalLength(root.required("length"))
+        try generalLength(length)
+      } else if let header = try root.optional("header") {
+        try generalHeader(header, header)
       }
       try generalFields(root.required("fields"))
+      try serverSide()
       try checksum()
     } else if draft.plan.framing.kind == .line {
       try words(root.required("fields"))

@@ -39,6 +39,26 @@ import Testing
       ),
       (4, "content: { kind: json, lead: [] }", "4:30: a lead must have 1 to 8 steps"),
       (
+        4, "content: { kind: json, lead: [{ digits: 2, into: tipe }] }",
+        "4:50: what a lead reads must be the type or the sequence; did you mean type?"
+      ),
+      (
+        5, "fields: { type: [side, { at: \"0\" }], session: { at: [a, b, c, d, e] } }",
+        "5:53: expected 1 to 4 paths, of which the first present counts"
+      ),
+      (
+        5, "fields: { type: [side, { at: \"0\" }] }\nfrom-server: { feelds: 1 }",
+        "6:16: 'feelds' is not known here; expected one of: header, length, fields"
+      ),
+      (
+        5, "fields: { type: [side, { at: \"0\" }] }\nfrom-server: { header: { length: 1 } }",
+        "6:24: frames of this kind have no 'header': they end where 'framing' says"
+      ),
+      (
+        5, "fields: { type: [side, { at: \"0\" }] }\nfrom-server: { fields: { type: side } }",
+        "6:14: the types of both sides must have the same number of parts"
+      ),
+      (
         5, "fields: { type: [sides, { at: \"0\" }] }",
         "5:18: a part of a type must be side, lead, or have an offset, a path 'at', 'which', a 'word', or 'element'; did you mean side?"
       ),
@@ -64,6 +84,19 @@ import Testing
       (
         7, "  \"client 2\": { name: call, role: message, answered: true, refuses: always }",
         "7:69: 'refuses: always' is for an acknowledgment"
+      ),
+      (
+        8, "  \"* 3\": { name: result, role: message, through: last }",
+        "8:50: 'through' is for an acknowledgment that names numbers"
+      ),
+      (
+        8,
+        "  \"* 3\": { name: result, role: acknowledgment, answers: [call], body: [until: { byte: 20, into: sequense }] }",
+        "8:97: known here: answered, identity, keep-alive, reference, sequence, status, subject; did you mean sequence?"
+      ),
+      (
+        9, "named: { messages: { call: [{ field: n, at: a, type: intger }] } }",
+        "9:54: a type must be text, integer, flag or bytes here; did you mean integer?"
       ),
       (
         9, "named: { messages: { call: [paths: { id: a..b }] } }",

@@ -53,7 +53,7 @@ extension Carriers {
       let partial = state.pointee.partial, partial.pointee.count > 0
     else { return 0 }
     streams.select(side.flow.pointee.profile)
-    return max(0, streams.frameLength(partial) - partial.pointee.count)
+    return max(0, streams.frameLength(side, partial) - partial.pointee.count)
   }
 
   /// Whether the fragments after such a gap are exactly what the protocol's frame lacks, as far as they came: then none is missing.

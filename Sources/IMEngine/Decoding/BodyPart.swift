@@ -64,12 +64,13 @@ extension ProtocolPlan {
     let count = Int(step.count)
     switch step.operation {
     case .load, .expect: note(from..<min(end, from + count), .structure)
+    case .digits: note(from..<end, .structure)
     case .each: note(from..<end, .structure)
     case .text, .bytes:
       let start = min(end, from + count)
       note(from..<start, .structure)
       note(start..<end, step.operation == .text ? .text : .bytes)
-    case .string:
+    case .string, .until:
       note(from..<end - 1, .text)
       note(end - 1..<end, .structure)
     case .list:

@@ -20,6 +20,10 @@ extension UnsafePointer<Plan> {
     _ values: UnsafeMutablePointer<ContentValue>, _ frame: UnsafeMutablePointer<Frame>
   ) -> Bool {
     guard let general = pointee.general else { return false }
+    if isFromServer, let other = general.pointee.serverSide {
+      return other.readGeneral(
+        bytes, extent, isFromServer: isFromServer, isAnswered: isAnswered, values, frame)
+    }
     frame.pointee.start = extent.start
     frame.pointee.headerCount = extent.body - extent.start
     frame.pointee.count = extent.end - extent.start
@@ -29,6 +33,13 @@ extension UnsafePointer<Plan> {
     frame.pointee.channel = 0
     forgetSteps(frame)
     if extent.preface >= 0 { return readPreface(extent, frame) }
+    if extent.isForeign {
+      frame.pointee.type = ContentNumber.absent
+      frame.pointee.kind = pointee.unknownKind
+      frame.pointee.checksumStatus = .unchecked
+      frame.pointee.flags.remove(.sequence)
+      return true
+    }
     var isMalformed = false
     var lead: (type: UInt64?, sequence: UInt64?) = (nil, nil)
     // What values count from.
@@ -38,7 +49,8 @@ extension UnsafePointer<Plan> {
         origin = extent.start
       } else {
         if general.pointee.leadCount > 0 { lead = self.lead(bytes, &origin, extent.bodyEnd, general) }
-        let isBare = general.pointee.leadCount > 0 && !Self.begins(bytes, origin, extent.bodyEnd)
+        let isBare =
+          general.pointee.leadCount > 0 && content.kind == .json && !Self.begins(bytes, origin, extent.bodyEnd)
         if isBare || origin == extent.bodyEnd && (content.kind == .protobuf || general.pointee.leadCount > 0) {
           for i in 0..<content.slotCount { values[i] = ContentValue() }
         } else {
@@ -51,9 +63,14 @@ extension UnsafePointer<Plan> {
     } else if let content = general.pointee.content {
       for i in 0..<content.slotCount { values[i] = ContentValue() }
     }
-    let fieldBase = general.pointee.countsFromLength ? extent.body : extent.start
+    for i in 0..<Int(general.pointee.alternativeCount) {
+      let (slot, other) = (
+        Int(general.pointee.alternatives[i].slot), Int(general.pointee.alternatives[i].other)
+      )
+      if values[slot].kind == .absent { values[slot] = values[other] }
+    }
     frame.pointee.kind = kind(
-      bytes, extent, fieldBase, origin, isFromServer: isFromServer, lead.type, values, frame, general)
+      bytes, extent, origin, isFromServer: isFromServer, lead.type, values, frame, general)
     if isMalformed, general.pointee.unreadable >= 0 {
       frame.pointee.kind = pointee.kinds + Int(general.pointee.unreadable)
       frame.pointee.flags.insert(.malformed)
@@ -66,23 +83,15 @@ extension UnsafePointer<Plan> {
       guard bytes.u64(extent.start) & kind.pointee.headMask == kind.pointee.headValue else { return false }
       let body = extent.end - extent.body
       guard body >= Int(kind.pointee.minimumBody), body <= Int(kind.pointee.maximumBody) else { return false }
-      if pointee.sequence.isPresent {
-        frame.pointee.sequence = pointee.sequence.read(bytes, fieldBase)
-        frame.pointee.flags.insert(.sequence)
-      }
-      if general.pointee.wideCount > 0 {
-        let first = fieldBase + Int(general.pointee.wideOffset)
-        frame.pointee.sequence = bytes.span.withUnsafeBytes { raw in
-          ContentNumber.of(raw[first..<first + Int(general.pointee.wideCount)])
-        }
-        frame.pointee.flags.insert(.sequence)
-      }
-      frame.pointee.session = pointee.session.read(bytes, fieldBase)
       if general.pointee.trailerCount > 0 {
         let width = Int(general.pointee.trailerCount)
-        guard bytes.holds(extent.end - width, general.pointee.trailerBytes, width) else { return false }
+        guard extent.end - extent.body >= width, bytes.holds(extent.end - width, general.pointee.trailerBytes, width)
+        else { return false }
       }
-      frame.pointee.channel = UInt16(truncatingIfNeeded: general.pointee.channel.read(bytes, fieldBase))
+    }
+    switch pointee.framing.kind {
+    case .counted, .message, .terminated: readFields(bytes, extent, frame, general)
+    default: break
     }
     if pointee.checksumRule != .none {
       openGeneral(bytes, frame)
@@ -91,6 +100,9 @@ extension UnsafePointer<Plan> {
       if pointee.framing.kind == .pairs { verifyPairs(bytes, extent, general, frame) }
     }
     readValues(bytes, origin, lead.sequence, values, frame, general)
+    if general.pointee.duplicateValue >= 0, Self.isSet(values[Int(general.pointee.duplicateValue)], bytes, at: origin) {
+      frame.pointee.flags.insert(.markedDuplicate)
+    }
     if kind.pointee.stepCount > 0 {
       let known = (frame.pointee.sequence, frame.pointee.flags.contains(.sequence))
       var step = Int(kind.pointee.firstStep)
@@ -130,9 +142,64 @@ extension UnsafePointer<Plan> {
       let high = UInt64(frame.pointee.channel) << 32
       frame.pointee.sequence = high | frame.pointee.sequence & 0xffff_ffff
       frame.pointee.answered = high | frame.pointee.answered & 0xffff_ffff
+      frame.pointee.last = high | frame.pointee.last & 0xffff_ffff
     }
     if kind.pointee.flags.contains(.answeredOnDemand), !isAnswered { frame.pointee.kind += Int(pointee.kindCount) }
     return true
+  }
+
+  /// What the frame's header says beside its type; what is after the header is there where the frame reaches so far.
+  private func readFields(
+    _ bytes: borrowing Bytes, _ extent: GeneralExtent, _ frame: UnsafeMutablePointer<Frame>,
+    _ general: UnsafePointer<GeneralPlan>
+  ) {
+    if pointee.sequence.isPresent, let number = read(pointee.sequence, bytes, extent, general) {
+      frame.pointee.sequence = number
+      frame.pointee.flags.insert(.sequence)
+    }
+    if general.pointee.wideCount > 0 {
+      let first =
+        base(of: Int(general.pointee.wideOffset), extent, general) + Int(general.pointee.wideOffset)
+      let last = first + Int(general.pointee.wideCount)
+      if first >= extent.start, last <= extent.bodyEnd {
+        frame.pointee.sequence = bytes.span.withUnsafeBytes { raw in ContentNumber.of(raw[first..<last]) }
+        frame.pointee.flags.insert(.sequence)
+      }
+    }
+    if pointee.session.isPresent, general.pointee.session < 0 {
+      frame.pointee.session = read(pointee.session, bytes, extent, general) ?? 0
+    }
+    if pointee.status.isPresent, frame.pointee.kind.pointee.role == .acknowledgment,
+      let status = read(pointee.status, bytes, extent, general)
+    {
+      put(status, .status, frame)
+    }
+    if general.pointee.channel.isPresent {
+      let channel = read(general.pointee.channel, bytes, extent, general) ?? 0
+      frame.pointee.channel = UInt16(truncatingIfNeeded: channel)
+    }
+    if general.pointee.duplicate.isPresent, read(general.pointee.duplicate, bytes, extent, general) ?? 0 != 0 {
+      frame.pointee.flags.insert(.markedDuplicate)
+    }
+  }
+
+  /// Whether a value is a flag that is set: neither false, nor 0, nor empty, nor `N`, as FIX writes it.
+  private static func isSet(_ value: ContentValue, _ bytes: borrowing Bytes, at origin: Int) -> Bool {
+    switch value.kind {
+    case .flag, .number: value.number != 0
+    case .text:
+      value.count > 0
+        && !(value.count == 1 && [0x30, 0x4e, 0x6e].contains(bytes.u8(origin + value.offset)))
+        && !(value.count == 5 && ContentNumber.of(value, bytes, at: origin) == ContentNumber.of("false".utf8))
+    case .absent, .null, .group: false
+    }
+  }
+
+  /// How the frames of one side are laid out.
+  @inline(__always)
+  func layout(ofServer isFromServer: Bool) -> UnsafePointer<Plan> {
+    guard isFromServer, let other = pointee.general?.pointee.serverSide else { return self }
+    return other
   }
 
   /// The bytes at the very beginning of a side, where they are one of the plan's prefaces.
@@ -143,11 +210,7 @@ extension UnsafePointer<Plan> {
       let preface = general.pointee.prefaces[i]
       guard preface.isFromServer == isFromServer else { continue }
       let seen = min(available, Int(preface.matchCount))
-      let width = UInt64(64 - 8 * seen)
-      guard seen > 0, bytes.u64(position) >> width == preface.match >> UInt64(8 * (Int(preface.matchCount) - seen))
-      else {
-        continue
-      }
+      guard seen > 0 || preface.matchCount == 0, Self.begins(bytes, position, seen, with: preface) else { continue }
       guard available >= Int(preface.matchCount) else { return .needMore(Int(preface.matchCount)) }
       var count = Int(preface.count)
       if count == 0 {
@@ -162,6 +225,15 @@ extension UnsafePointer<Plan> {
       return .frame(GeneralExtent(start: position, body: stop, bodyEnd: stop, end: stop, preface: Int8(i)))
     }
     return .notAFrame
+  }
+
+  /// Whether the `count` bytes at `position` are the first of a preface's.
+  private static func begins(_ bytes: borrowing Bytes, _ position: Int, _ count: Int, with preface: Preface) -> Bool {
+    for i in 0..<count
+    where bytes.u8(position + i) != UInt8(truncatingIfNeeded: preface.match[i / 8] >> UInt64(56 - i % 8 * 8)) {
+      return false
+    }
+    return true
   }
 
   /// Describes a preface by `frame`.
@@ -191,7 +263,10 @@ extension UnsafePointer<Plan> {
     }
     guard let lead else { return (nil, nil) }
     origin = lead.end
-    return (lead.type, lead.sequence)
+    func number(_ text: Range<Int>?) -> UInt64? {
+      text.map { text in bytes.span.withUnsafeBytes { raw in ContentNumber.of(raw[text]) } }
+    }
+    return (lead.type ?? number(lead.typeText), lead.sequence ?? number(lead.sequenceText))
   }
 
   /// Where a message ends that begins at `position`, by its content alone; `nil` where that does not tell.
@@ -210,7 +285,7 @@ extension UnsafePointer<Plan> {
 
   /// What the parts of a frame's type say together.
   private func kind(
-    _ bytes: borrowing Bytes, _ extent: GeneralExtent, _ fieldBase: Int, _ origin: Int, isFromServer: Bool,
+    _ bytes: borrowing Bytes, _ extent: GeneralExtent, _ origin: Int, isFromServer: Bool,
     _ lead: UInt64?, _ values: UnsafeMutablePointer<ContentValue>, _ frame: UnsafeMutablePointer<Frame>,
     _ general: UnsafePointer<GeneralPlan>
   ) -> UnsafePointer<FrameKind> {
@@ -224,9 +299,8 @@ extension UnsafePointer<Plan> {
       switch general.pointee.parts[i] {
       case .side: parts[i] = isFromServer ? Self.server : Self.client
       case .field(let field):
-        let last = field.place
-        guard fieldBase + last.offset + last.count <= extent.bodyEnd else { continue }
-        parts[i] = field.read(bytes, fieldBase)
+        guard let number = read(field, bytes, extent, general) else { continue }
+        parts[i] = number
       case .value(let slot) where general.pointee.content?.kind == .resp:
         parts[i] = Self.reply(bytes, extent.start, values[Int(slot)], origin)
       case .value(let slot) where values[Int(slot)].isEndTag:
@@ -349,6 +423,17 @@ extension UnsafePointer<Plan> {
     }
   }
 
+  /// Bits of proof that a type which is a small number gives all the same: how much of what its fields can have the types leave, at most 4.
+  private func leastEvidence(_ general: UnsafePointer<GeneralPlan>) -> Int {
+    guard pointee.magicEvidence == 0 else { return 0 }
+    var width = 0
+    for i in 0..<Int(general.pointee.partCount) {
+      if case .field(let field) = general.pointee.parts[i] { width += field.mask.nonzeroBitCount }
+    }
+    let choice = Int.bitWidth - max(0, Int(pointee.kindTotal)).leadingZeroBitCount
+    return max(0, min(4, width - choice))
+  }
+
   /// Whether a value of RESP begins with its type.
   private static func isRESP(_ byte: UInt8) -> Bool { "*+-:$~>%|_#,(!=".utf8.contains(byte) }
 
@@ -386,7 +471,7 @@ extension UnsafePointer<Plan> {
     guard frame.pointee.kind.pointee.index != FrameKind.unknownIndex else { return -12 }
     for i in 0..<Int(general.pointee.prefaceCount)
     where Preface.type(Int(general.pointee.prefaces[i].index)) == frame.pointee.type {
-      return 4 * Int(general.pointee.prefaces[i].matchCount)
+      return 4 * min(16, Int(general.pointee.prefaces[i].matchCount))
     }
     // Blanks between frames say nothing.
     if frame.pointee.type == Self.beat { return 0 }
@@ -421,7 +506,7 @@ extension UnsafePointer<Plan> {
       {
         // A small number of a type, and any length, is what random bytes have.
         let proof = Int(extras[Int(kind.index)].proof)
-        if proof < 12 { bits -= proof }
+        if proof < 12 { bits -= proof - min(proof, leastEvidence(general)) }
       }
     }
     if pointee.framing.kind == .pairs, frame.pointee.checksumStatus == .be { bits += 8 }

@@ -42,7 +42,7 @@ package struct TLVRef: Sendable, BitwiseCopyable {
 package struct Frame: BitwiseCopyable {
   /// Where a plan's step puts what it reads.
   package enum Register: UInt8, Sendable, BitwiseCopyable {
-    case none, sequence, status, keepAlive, identity, subject, answered, bits, reference, multiple
+    case none, sequence, status, keepAlive, identity, subject, answered, bits, reference, multiple, last
   }
 
   /// Facts that are true or not.
@@ -101,6 +101,8 @@ package struct Frame: BitwiseCopyable {
     static let multiple = Flags(rawValue: 8_388_608)
     /// Its number is one of a counter of which the capture does not tell how far it had come.
     static let uncounted = Flags(rawValue: 16_777_216)
+    /// `last` holds a number.
+    static let last = Flags(rawValue: 33_554_432)
     /// What is wrong with a TLV list.
     package static let tlvErrors: Flags = [.incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit]
   }
@@ -135,6 +137,8 @@ package struct Frame: BitwiseCopyable {
   package var status: UInt64 = 0
   /// The number of the message that an answer's body names; it counts only with `Flags.answered`, or with `Flags.reference`.
   package var answered: UInt64 = 0
+  /// The last of the numbers that an answer's body names, from `answered` on; it counts only with `Flags.last`.
+  var last: UInt64 = 0
   /// Bytes behind the body; the same for all frames of a plan.
   var trailerCount = 0
   /// Seconds between heartbeats that a client announces; 0 where the frame announces none.

@@ -202,7 +202,21 @@ extension UnsafePointer<Plan> {
           return isPlausible
         }
       case .status:
-        put(pointee.status.read(bytes, frame.pointee.start), .status, frame)
+        // The general reader has read it, where the frame reaches so far.
+        if pointee.general == nil { put(pointee.status.read(bytes, frame.pointee.start), .status, frame) }
+      case .digits:
+        var number: UInt64 = 0
+        let first = position
+        while position < end, position - first < min(count, 19), bytes.u8(position) &- 0x30 < 10 {
+          number = number &* 10 &+ UInt64(bytes.u8(position) &- 0x30)
+          position += 1
+        }
+        guard position > first else { return false }
+        put(number, step.register, frame)
+      case .until:
+        guard let stop = bytes.find(position, end, UInt32(truncatingIfNeeded: step.a), 1) else { return false }
+        note(text: position..<stop, step.register, bytes, frame)
+        position = stop + 1
       case .tlv:
         frame.pointee.listOffset = position - body
         return isPlausible
@@ -241,6 +255,17 @@ extension UnsafePointer<Plan> {
     }
   }
 
+  /// Takes note of a text: of where it is, or as a number by which frames are told apart.
+  private func note(
+    text: Range<Int>, _ register: Frame.Register, _ bytes: borrowing Bytes, _ frame: UnsafeMutablePointer<Frame>
+  ) {
+    switch register {
+    case .none: break
+    case .identity, .subject: note(register, text.lowerBound, text.count, frame)
+    default: put(bytes.span.withUnsafeBytes { raw in ContentNumber.of(raw[text]) }, register, frame)
+    }
+  }
+
   func put(_ value: UInt64, _ register: Frame.Register, _ frame: UnsafeMutablePointer<Frame>) {
     switch register {
     case .sequence:
@@ -257,6 +282,9 @@ extension UnsafePointer<Plan> {
       frame.pointee.answered = value
       frame.pointee.flags.insert(.reference)
     case .multiple: if value & 1 != 0 { frame.pointee.flags.insert(.multiple) }
+    case .last:
+      frame.pointee.last = value
+      frame.pointee.flags.insert(.last)
     case .none, .identity, .subject, .bits: break
     }
   }
@@ -347,6 +375,19 @@ extension UnsafePointer<Plan> {
         guard let weight = weigh(step, bytes, at: &position, last: last, end: end) else { return nil }
         bits += weight
       case .tlv: return bits + weighList(bytes, position, last, end)
+      case .digits:
+        let first = position
+        while position < min(last, end), position - first < count, bytes.u8(position) &- 0x30 < 10 { position += 1 }
+        if position == end, end < last { return bits }
+        guard position > first else { return nil }
+        bits += 4
+        continue
+      case .until:
+        guard let stop = bytes.find(position, min(last, end), UInt32(truncatingIfNeeded: step.a), 1) else {
+          return end < last ? bits : nil
+        }
+        position = stop + 1
+        continue
       case .unless, .when:
         let word = step.register == .bits ? loaded : head
         if (word & step.a == step.b) == (step.operation == .unless) { i += count }

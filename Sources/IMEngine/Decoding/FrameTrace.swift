@@ -136,7 +136,7 @@ extension ProtocolPlan {
       ("encryption", plan.encryption), ("duplicate", plan.duplicate), ("checksum", plan.checksum),
     ]
     guard plan.framing.kind != .line else { return }
-    for (name, field) in fields where field.isPresent {
+    for (name, field) in fields where field.isPresent && !field.isRelative {
       // Numbers that are not to be shown are not shown here either.
       let isHidden = name == "session" && plan.framing.hidesSession
       let place = field.place
@@ -220,6 +220,8 @@ extension ProtocolPlan {
     case .close: "end"
     case .settle: "load"
     case .at: "at\(into)"
+    case .digits: "digits\(into)"
+    case .until: "until\(into)"
     }
   }
 }

@@ -16,6 +16,20 @@ struct GeneralExtent {
   var isScanned = false
   /// Which of the plan's prefaces it is; negative where it is none.
   var preface: Int8 = -1
+  /// The header's first byte, the byte after its length, and that after its parts.
+  var header: Int, lengthEnd: Int, partsEnd: Int
+  /// Which of the plan's parts of a header it has, one bit each.
+  var parts: UInt8 = 0
+  /// Whether its header is not the plan's.
+  var isForeign = false
+
+  /// A frame between two places, and its body.
+  init(start: Int, body: Int, bodyEnd: Int, end: Int, isBeat: Bool = false, isScanned: Bool = false, preface: Int8 = -1)
+  {
+    (self.start, self.body, self.bodyEnd, self.end) = (start, body, bodyEnd, end)
+    (self.isBeat, self.isScanned, self.preface) = (isBeat, isScanned, preface)
+    (header, lengthEnd, partsEnd) = (start, body, body)
+  }
 }
 
 /// What the bytes at a place are, for the general reader.
@@ -41,8 +55,8 @@ extension UnsafePointer<Plan> {
     guard let general = pointee.general else { return .notAFrame }
     switch pointee.framing.kind {
     case .counted: return nextCounted(bytes, position, end, general)
-    case .message: return nextRecord(bytes, position, end, boundary, general)
-    case .terminated: return nextTerminated(bytes, position, end, general)
+    case .message: return opened(nextRecord(bytes, position, end, boundary, general), bytes, general)
+    case .terminated: return opened(nextTerminated(bytes, position, end, general), bytes, general)
     case .headers: return nextBlock(bytes, position, end, general, values)
     case .resp: return nextValue(bytes, position, end, general, values)
     case .xml: return nextElement(bytes, position, end, general, values)
@@ -78,33 +92,156 @@ extension UnsafePointer<Plan> {
       }
     }
     guard available >= header else { return .needMore(header) }
-    var body: UInt64
-    var headerCount = header
-    if general.pointee.coding == .field {
-      body = pointee.length.read(bytes, position) &+ UInt64(bitPattern: Int64(pointee.lengthAdd))
-    } else {
-      let place = position + Int(pointee.lengthOffset)
-      switch Self.length(bytes, place, end, general.pointee.coding) {
-      case .none: return .notAFrame
-      case .some(let (value, count)):
-        guard count > 0 else { return .needMore(available + 1) }
-        headerCount = max(header - 1, Int(pointee.lengthOffset)) + count
-        if general.pointee.countsFromLength { headerCount = count + header - 1 }
-        body = value &+ UInt64(bitPattern: Int64(pointee.lengthAdd))
-      }
+    var extent = GeneralExtent(start: position, body: position, bodyEnd: position, end: position)
+    var extra = 0
+    if general.pointee.headerPartCount > 0 {
+      extra = findParts(bytes, position, general, &extent)
+      guard available >= header + extra else { return .needMore(header + extra) }
     }
+    guard let (value, width) = readLength(bytes, position, end, general, &extent) else { return .notAFrame }
+    guard width > 0 else { return .needMore(available + 1) }
+    // The header ends after the length, or after what follows it there.
+    let isField = general.pointee.coding == .field
+    let before =
+      general.pointee.lengthFollowsParts
+      ? extra : base(of: isField ? Int(pointee.length.offset) : Int(pointee.lengthOffset), extent, general) - position
+    extent.body = extent.lengthEnd + headerAfterLength(general) + extra - before
+    var body = value &+ UInt64(bitPattern: Int64(pointee.lengthAdd))
+    if general.pointee.coding == .coap {
+      // A code and a token follow the length, and are not counted.
+      body &+= 1 &+ UInt64(bytes.u8(extent.lengthEnd - width) & 15) &- UInt64(headerAfterLength(general))
+    }
+    if general.pointee.countsLength { body &-= UInt64(width - leastLength(general)) }
+    if pointee.framing.lengthCountsHeader { body &-= UInt64(extra) }
     guard body <= UInt64(pointee.maximumBody) + UInt64(pointee.framing.trailerCount) else { return .notAFrame }
-    let count = headerCount + Int(body)
+    let count = extent.body - position + Int(body)
     let trailer = min(Int(body), Int(pointee.framing.trailerCount))
     guard available >= count else { return .needMore(count) }
-    let stop = position + count
-    return .frame(
-      GeneralExtent(start: position, body: position + headerCount, bodyEnd: stop - trailer, end: stop))
+    extent.end = position + count
+    extent.bodyEnd = extent.end - trailer
+    return .frame(extent)
+  }
+
+  /// Finds the parts of the header at `position` that depend on its numbers; the bytes that they have together.
+  private func findParts(
+    _ bytes: borrowing Bytes, _ position: Int, _ general: UnsafePointer<GeneralPlan>, _ extent: inout GeneralExtent
+  ) -> Int {
+    var extra = 0
+    for i in 0..<Int(general.pointee.headerPartCount) {
+      let part = general.pointee.headerParts[i]
+      // Its condition is in the header as it is without parts, or after some of them.
+      let base = self.base(of: Int(part.when.offset), extent, general)
+      if part.isPresent(part.when.read(bytes, base)) {
+        extent.parts |= 1 &<< UInt8(i)
+        extra += Int(part.count)
+      }
+      extent.partsEnd = position + Int(part.at) + extra
+    }
+    return extra
+  }
+
+  /// The bytes that a length has at least.
+  private func leastLength(_ general: UnsafePointer<GeneralPlan>) -> Int {
+    switch general.pointee.coding {
+    case .field:
+      let place = pointee.length.place
+      return place.count
+    case .decimal: return max(1, Int(general.pointee.digitCount))
+    case .varint, .coap, .ber: return 1
+    }
+  }
+
+  /// The bytes of the header after its length.
+  private func headerAfterLength(_ general: UnsafePointer<GeneralPlan>) -> Int {
+    var end = leastLength(general)
+    if general.pointee.lengthFollowsParts {
+      end += Int(general.pointee.headerParts[max(0, Int(general.pointee.headerPartCount) - 1)].at)
+      if general.pointee.coding == .field {
+        end += pointee.length.place.offset - Field.afterParts
+      } else {
+        end += Int(pointee.lengthOffset)
+      }
+    } else if general.pointee.coding == .field {
+      end += pointee.length.place.offset
+    } else {
+      end += Int(pointee.lengthOffset)
+    }
+    return max(0, Int(pointee.headerCount) - end)
+  }
+
+  /// The length of the frame whose header begins at `position`, and the bytes that it has: none where more would tell; `nil` where there
+  /// is none. `extent` is told where it ends.
+  private func readLength(
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ general: UnsafePointer<GeneralPlan>,
+    _ extent: inout GeneralExtent
+  ) -> (value: UInt64, width: Int)? {
+    if general.pointee.coding == .field {
+      let place = pointee.length.place
+      let base = self.base(of: Int(pointee.length.offset), extent, general)
+      extent.lengthEnd = base + place.offset + place.count
+      guard extent.lengthEnd <= end else { return (0, 0) }
+      return (pointee.length.read(bytes, base), place.count)
+    }
+    let offset = Int(pointee.lengthOffset)
+    let place =
+      general.pointee.lengthFollowsParts
+      ? extent.partsEnd + offset : offset + base(of: offset, extent, general)
+    guard place <= end else { return (0, 0) }
+    guard
+      let (value, width) = Self.length(
+        bytes, place, end, general.pointee.coding, digits: Int(general.pointee.digitCount))
+    else { return nil }
+    extent.lengthEnd = place + width
+    return (value, width)
+  }
+
+  /// Where offsets count from that are `offset`: it says itself whether it counts from the end of the length or of the header's parts. Parts
+  /// in front of a field move it.
+  func base(of offset: Int, _ extent: GeneralExtent, _ general: UnsafePointer<GeneralPlan>) -> Int {
+    if offset >= Field.afterParts { return extent.partsEnd - Field.afterParts }
+    if offset >= Field.afterLength { return extent.lengthEnd - Field.afterLength }
+    var base = extent.header
+    if extent.parts != 0 {
+      for i in 0..<Int(general.pointee.headerPartCount)
+      where extent.parts &>> UInt8(i) & 1 == 1 && Int(general.pointee.headerParts[i].at) <= offset {
+        base += Int(general.pointee.headerParts[i].count)
+      }
+    }
+    return base
+  }
+
+  /// The number that `field` has in the frame at `extent`; `nil` where the frame does not reach so far.
+  func read(
+    _ field: Field, _ bytes: borrowing Bytes, _ extent: GeneralExtent, _ general: UnsafePointer<GeneralPlan>
+  ) -> UInt64? {
+    let base = base(of: Int(field.offset), extent, general)
+    let place = field.place
+    guard base + place.offset >= extent.start, base + place.offset + place.count <= extent.bodyEnd else { return nil }
+    return field.read(bytes, base)
+  }
+
+  /// A frame between bytes that are no header, with the header that it begins with, where the plan has one.
+  private func opened(
+    _ result: GeneralResult, _ bytes: borrowing Bytes, _ general: UnsafePointer<GeneralPlan>
+  ) -> GeneralResult {
+    guard case .frame(var extent) = result else { return result }
+    extent.header = extent.body
+    if general.pointee.isLine, extent.bodyEnd > extent.body, bytes.u8(extent.bodyEnd - 1) == 0x0d {
+      extent.bodyEnd -= 1
+    }
+    let count = Int(general.pointee.innerHeader)
+    guard count > 0 else { return .frame(extent) }
+    extent.isForeign =
+      extent.bodyEnd - extent.body < count || bytes.u64(extent.body) & pointee.magicMask != pointee.magic
+    if !extent.isForeign { extent.body += count }
+    extent.lengthEnd = extent.body
+    extent.partsEnd = extent.body
+    return .frame(extent)
   }
 
   /// A length at `place`, and its bytes: 0 where more bytes would tell; `nil` where there is none.
   private static func length(
-    _ bytes: borrowing Bytes, _ place: Int, _ end: Int, _ coding: LengthCoding
+    _ bytes: borrowing Bytes, _ place: Int, _ end: Int, _ coding: LengthCoding, digits: Int = 0
   ) -> (value: UInt64, count: Int)? {
     var value: UInt64 = 0
     var at = place
@@ -120,16 +257,22 @@ extension UnsafePointer<Plan> {
       }
       return nil
     case .decimal:
-      while at < end, bytes.u8(at) &- 0x30 < 10 {
-        guard at - place < 9 else { return nil }
+      let most = digits > 0 ? digits : 9
+      while at < end, at - place < most, bytes.u8(at) &- 0x30 < 10 {
         value = value * 10 + UInt64(bytes.u8(at) &- 0x30)
         at += 1
       }
+      if digits > 0 {
+        guard at - place == digits else { return at < end ? nil : (0, 0) }
+        return (value, digits)
+      }
       guard at < end else { return (0, 0) }
       // The byte after the digits belongs to them.
-      return at > place ? (value, at - place + 1) : nil
+      return at > place && bytes.u8(at) &- 0x30 >= 10 ? (value, at - place + 1) : nil
     case .coap:
       guard at < end else { return (0, 0) }
+      // No token has more than eight bytes.
+      guard bytes.u8(at) & 15 <= 8 else { return nil }
       let nibble = bytes.u8(at) >> 4
       if nibble < 13 { return (UInt64(nibble), 1) }
       let (more, least): (Int, UInt64) = nibble == 13 ? (1, 13) : nibble == 14 ? (2, 269) : (4, 65_805)

@@ -19,9 +19,9 @@ package enum LengthCoding: UInt8, Sendable, BitwiseCopyable {
   case field
   /// Seven bits a byte, least significant first, at most four bytes.
   case varint
-  /// Decimal digits up to a byte that is none.
+  /// Decimal digits up to a byte that is none, or so many of them; see `GeneralPlan.digitCount`.
   case decimal
-  /// The nibble of RFC 8323 and up to four bytes after it.
+  /// The nibble of RFC 8323 and up to four bytes after it: the length without the code and the token, which are added.
   case coap
   /// A definite length of BER, at most four bytes after the first.
   case ber
@@ -80,8 +80,28 @@ package struct GeneralPlan: BitwiseCopyable, @unchecked Sendable {
   package var leadCount: UInt8 = 0
   /// How the length is written.
   package var coding = LengthCoding.field
-  /// Whether the offsets of fields count from after the length.
-  package var countsFromLength = false
+  /// Decimal digits of a length; 0 where a byte that is none ends them.
+  package var digitCount: UInt8 = 0
+  /// Whether a length that varies counts its own bytes, too.
+  package var countsLength = false
+  /// Parts that some headers have; `headerPartCount` of them, in their order.
+  package var headerParts: InlineArray<4, ConditionalPart> = InlineArray(repeating: ConditionalPart())
+  /// How many there are.
+  package var headerPartCount: UInt8 = 0
+  /// Whether the length's offset counts from the end of those parts.
+  package var lengthFollowsParts = false
+  /// Bytes of the header at the beginning of messages, or of what ends with `ends`; 0 where they have none.
+  package var innerHeader: UInt16 = 0
+  /// Whether a carriage return in front of the bytes that end a frame belongs to them.
+  package var isLine = false
+  /// The flag of a frame that is sent again, in the header or, by its place, in the content; absent and negative where there is none.
+  package var duplicate = Field(), duplicateValue: Int8 = -1
+  /// Values that are the first of several that is present; `alternativeCount` of them, those of one value in a row.
+  package var alternatives: InlineArray<16, Alternative> = InlineArray(repeating: Alternative())
+  /// How many there are.
+  package var alternativeCount: UInt8 = 0
+  /// What the server's frames are laid out by; `nil` where both sides' are alike.
+  var serverSide: UnsafePointer<Plan>?
   /// Whether some type has no length.
   package var hasAbsentLength = false
   /// Bytes that begin a frame, the first in the highest of `beginCount` bytes.
@@ -104,7 +124,7 @@ package struct GeneralPlan: BitwiseCopyable, @unchecked Sendable {
   package var bodyTypes: InlineArray<8, UInt64> = InlineArray(repeating: 0)
   /// How many such types there are.
   package var bodyTypeCount: UInt8 = 0
-  /// Where a sequence number of more than eight bytes begins, and its bytes; 0 where there is none.
+  /// Where a sequence number of more than eight bytes begins, as a `Field`'s offset has it, and its bytes; 0 where there is none.
   package var wideOffset: UInt16 = 0, wideCount: UInt8 = 0
   /// The paths into a JSON object that is the end of a line; `nil` where no type has one.
   package var inner: ContentPlan?
@@ -137,11 +157,83 @@ package struct GeneralPlan: BitwiseCopyable, @unchecked Sendable {
   package init() {}
 }
 
+extension GeneralPlan {
+  /// Forgets how frames are laid out.
+  package mutating func forgetLayout() { takeLayout(of: GeneralPlan()) }
+
+  /// Takes over from `other` how frames are laid out: the header, the length, and where values are.
+  package mutating func takeLayout(of other: GeneralPlan) {
+    (parts, partCount) = (other.parts, other.partCount)
+    sequence = other.sequence
+    (status, statusRule) = (other.status, other.statusRule)
+    (statusTexts, statusTextCount) = (other.statusTexts, other.statusTextCount)
+    session = other.session
+    (coding, digitCount, countsLength) = (other.coding, other.digitCount, other.countsLength)
+    (headerParts, headerPartCount) = (other.headerParts, other.headerPartCount)
+    lengthFollowsParts = other.lengthFollowsParts
+    innerHeader = other.innerHeader
+    (duplicate, duplicateValue) = (other.duplicate, other.duplicateValue)
+    (wideOffset, wideCount) = (other.wideOffset, other.wideCount)
+    channel = other.channel
+  }
+}
+
+/// One value that stands for another one which is absent.
+package struct Alternative: Sendable, BitwiseCopyable {
+  /// The value, and the one that it is where it has none yet, by their places.
+  package var slot: UInt8 = 0, other: UInt8 = 0
+
+  /// No value.
+  package init() {}
+  /// `other` for `slot`.
+  package init(_ slot: UInt8, _ other: UInt8) { (self.slot, self.other) = (slot, other) }
+}
+
+/// A part of a header that is there where a number of the header has one of some values.
+package struct ConditionalPart: Sendable, BitwiseCopyable {
+  /// The number, in the header without parts.
+  package var when = Field()
+  /// Its values; `valueCount` of them, and where there are none, anything but 0.
+  package var values: InlineArray<8, UInt64> = InlineArray(repeating: 0)
+  /// How many there are.
+  package var valueCount: UInt8 = 0
+  /// Where the part is: after so many bytes of the header without parts.
+  package var at: UInt16 = 0
+  /// Its bytes.
+  package var count: UInt16 = 0
+
+  /// No part.
+  package init() {}
+
+  /// Whether a header with that number has the part.
+  func isPresent(_ number: UInt64) -> Bool {
+    guard valueCount > 0 else { return number != 0 }
+    for i in 0..<Int(valueCount) where values[i] == number { return true }
+    return false
+  }
+}
+
+extension Field {
+  /// What is added to an offset that counts from the end of the length, and to one that counts from that of the parts of the header.
+  package static var afterLength: Int { 4_096 }
+  package static var afterParts: Int { 8_192 }
+
+  /// The same field `offset` bytes on.
+  package func moved(by offset: Int) -> Field {
+    var field = self
+    field.offset &+= Int32(truncatingIfNeeded: offset)
+    return field
+  }
+
+  /// Whether the offset counts from somewhere else than the header's first byte.
+  package var isRelative: Bool { offset >= Self.afterLength }
+}
+
 /// Bytes that are once at the beginning of what a side sends.
 package struct Preface: Sendable, BitwiseCopyable {
-  /// Its first bytes, the first in the highest of `matchCount` bytes.
-  package var match: UInt64 = 0
-  /// How many there are.
+  /// Its first bytes, eight in each number, the first in the highest of them.
+  package var match: InlineArray<4, UInt64> = InlineArray(repeating: 0)
+  /// How many there are; 0 where its length alone is known.
   package var matchCount: UInt8 = 0
   /// Whether the server sends it.
   package var isFromServer = false

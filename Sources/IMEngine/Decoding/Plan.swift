@@ -181,6 +181,18 @@ package struct Plan: BitwiseCopyable {
   /// No frame of any protocol.
   package init() {}
 
+  /// Forgets how frames are laid out, but for the kind of framing and the trailer.
+  package mutating func forgetLayout() { takeLayout(of: Plan()) }
+
+  /// Takes over from `other` how frames are laid out: header, length and fields.
+  mutating func takeLayout(of other: Plan) {
+    (magicMask, magic, signatureMask) = (other.magicMask, other.magic, other.signatureMask)
+    (headerCount, lengthRule, length) = (other.headerCount, other.lengthRule, other.length)
+    (lengthOffset, lengthAdd, maximumBody) = (other.lengthOffset, other.lengthAdd, other.maximumBody)
+    (type, sequence, session, status, time) = (other.type, other.sequence, other.session, other.status, other.time)
+    framing.lengthCountsHeader = other.framing.lengthCountsHeader
+  }
+
   /// What stands for tables that are still to be made: one element of each, for all plans.
   private enum NoTables {
     nonisolated(unsafe) static let kinds = one(FrameKind())
@@ -220,6 +232,13 @@ extension UnsafePointer<Plan> {
     let counter = sequence & mask
     let earlier = counter >= count ? counter &- count : counter &+ pointee.counterWrap &- count
     return sequence & ~mask | earlier & mask
+  }
+
+  /// The number that stands after `sequence` in its counter.
+  func number(after sequence: UInt64) -> UInt64 {
+    let mask: UInt64 = (1 << UInt64(pointee.counterBits)) &- 1
+    let next = (sequence & mask) &+ 1
+    return sequence & ~mask | (next == pointee.counterWrap ? 0 : next & mask)
   }
 
   /// What the number of an acknowledgment of that type is more than its message's.

@@ -48,6 +48,8 @@ package final class ProtocolPlan: @unchecked Sendable {
   private var unknown: UnsafeMutablePointer<FrameKind>
   private var forms: UnsafeMutablePointer<TLVForm>
   private var general: (plan: UnsafeMutablePointer<GeneralPlan>, extras: UnsafeMutablePointer<KindExtra>)?
+  /// How the server's frames are laid out, where they have a layout of their own.
+  private var serverSide: (plan: UnsafeMutablePointer<Plan>, general: UnsafeMutablePointer<GeneralPlan>)?
   /// The plan of the protocol's variant, where there is one: the same types, with other bodies. A message tells which one a
   /// connection speaks.
   @exclusivity(unchecked) package private(set) var variant: ProtocolPlan?
@@ -89,6 +91,9 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var forms: [TLVForm] = []
     /// What the general reader needs; `nil` in plans that are read without it.
     package var general: GeneralPlan?
+    /// How the server's frames are laid out: header, length and fields of the plan, and what the general reader needs of them. `nil` where
+    /// both sides' frames are alike.
+    package var serverSide: (plan: Plan, general: GeneralPlan)?
     /// What types have beyond `FrameKind`, by index, where `general` is there.
     package var extras: [KindExtra] = []
     /// Further values of types, by index.
@@ -182,6 +187,10 @@ package final class ProtocolPlan: @unchecked Sendable {
       extras.initialize(repeating: KindExtra(), count: 64)
       for (i, extra) in draft.extras.prefix(64).enumerated() { extras[i] = extra }
       general.extras = UnsafePointer(extras)
+      if draft.serverSide != nil {
+        serverSide = (.allocate(capacity: 1), .allocate(capacity: 1))
+        general.serverSide = serverSide.map { UnsafePointer($0.plan) }
+      }
       let place = UnsafeMutablePointer<GeneralPlan>.allocate(capacity: 1)
       place.initialize(to: general)
       plan.general = UnsafePointer(place)
@@ -204,6 +213,17 @@ package final class ProtocolPlan: @unchecked Sendable {
     plan.firstBytes = Self.firstBytes(present)
     memory.initialize(to: plan)
     pointer = UnsafePointer(memory)
+    if let side = serverSide, let layout = draft.serverSide, var general = plan.general?.pointee {
+      general.takeLayout(of: layout.general)
+      general.serverSide = nil
+      side.general.initialize(to: general)
+      plan.takeLayout(of: layout.plan)
+      var other = draft
+      other.plan = plan
+      plan.magicEvidence = Self.magicEvidence(other)
+      plan.general = UnsafePointer(side.general)
+      side.plan.initialize(to: plan)
+    }
   }
 
   /// The first type, by index, of those that wait for the same answers in order, by the index of each type: an answer in order belongs
@@ -343,6 +363,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     swap(&unknown, &other.unknown)
     swap(&forms, &other.forms)
     swap(&general, &other.general)
+    swap(&serverSide, &other.serverSide)
     swap(&variant, &other.variant)
     swap(&loaded, &other.loaded)
     swap(&fieldLoader, &other.fieldLoader)
@@ -357,5 +378,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     forms.deallocate()
     general?.plan.deallocate()
     general?.extras.deallocate()
+    serverSide?.plan.deallocate()
+    serverSide?.general.deallocate()
   }
 }

@@ -237,6 +237,8 @@ struct FrameSearch {
         continue
       case .tlv: return bits
       case .settle, .at: continue
+      // How long they are, the bytes alone tell.
+      case .digits, .until: return bits
       default: break
       }
       guard position + count <= last else { return nil }

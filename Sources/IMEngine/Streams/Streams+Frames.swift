@@ -114,7 +114,7 @@ extension Streams {
   ) -> Bool {
     let flow = side.flow
     let have = partial.pointee.count
-    let whole = frameLength(partial)
+    let whole = frameLength(side, partial)
     guard !side.state.pointee.flags.contains(.carried), whole > have, whole <= Self.longestCut else {
       return false
     }

@@ -291,7 +291,8 @@ extension Streams {
     uncount(piece.bytes.count, flow)
     state.pointee = own
     isInGapRegion = true
-    decodeRest(FlowSide(flow, directionGaps.pointee.flow, directionGaps.pointee.side))
+    let side = FlowSide(flow, directionGaps.pointee.flow, directionGaps.pointee.side)
+    decodeRest(side)
     isInGapRegion = false
     own = state.pointee
     state.pointee = main
@@ -301,7 +302,7 @@ extension Streams {
     gapRegion.start = piece.end
     guard let partial = own.partial else { return }
     let remaining = Self.piece(partial)
-    if gapRegion.isKnown { gapRegion.needed = frameLength(partial) }
+    if gapRegion.isKnown { gapRegion.needed = frameLength(side, partial) }
     partials.take(back: &own.partial)
     gapRegion.start = remaining.start
     if !remaining.bytes.isEmpty {

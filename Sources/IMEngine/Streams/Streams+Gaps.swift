@@ -20,7 +20,7 @@ extension Streams {
       !beginsOversized(side, partial)
     {
       select(flow.pointee.profile)
-      let left = frameLength(partial) - partial.pointee.count - gap.byteCount
+      let left = frameLength(side, partial) - partial.pointee.count - gap.byteCount
       if left >= 0 {
         if gap.reason != .snaplen || !completeCut(side, partial) {
           abandonRest(side, before: gap)
@@ -86,10 +86,10 @@ extension Streams {
   }
 
   /// The length of the frame that a direction in step holds the beginning of, as far as its header tells; else 0.
-  mutating func frameLength(_ partial: Ref<PartialFrame>) -> Int {
+  mutating func frameLength(_ side: FlowSide, _ partial: Ref<PartialFrame>) -> Int {
     let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
     if [.counted, .headers].contains(currentPlan.pointee.framing.kind),
-      case .needMore(let count) = currentPlan.nextGeneral(
+      case .needMore(let count) = currentPlan.layout(ofServer: side.direction == .serverToClient).nextGeneral(
         bytes, partial.pointee.start, partial.pointee.end, message: nil, contents.pointer),
       partial.pointee.count > Int(currentPlan.pointee.headerCount)
     {

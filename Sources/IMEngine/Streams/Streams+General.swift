@@ -7,7 +7,7 @@ extension Streams {
   @inline(never)
   mutating func consumeGeneral(_ side: FlowSide, _ bytes: borrowing Bytes, _ chunk: StreamChunk) {
     let state = side.state
-    let plan = currentPlan
+    let plan = currentPlan.layout(ofServer: side.direction == .serverToClient)
     var position = chunk.offset
     let end = chunk.end
     let base = state.pointee.offset &- UInt64(chunk.count)
@@ -57,7 +57,8 @@ extension Streams {
       case let found: return found
       }
     }
-    return currentPlan.nextGeneral(bytes, position, partial.pointee.end, message: boundary, contents.pointer)
+    return currentPlan.layout(ofServer: isFromServer).nextGeneral(
+      bytes, position, partial.pointee.end, message: boundary, contents.pointer)
   }
 
   /// Beats after a frame in the packet that ends it belong to it.
@@ -103,6 +104,14 @@ extension Streams {
       var record = FrameRecord(frame, bytes, side, currentPlan)
       record.acknowledge(frame, side, currentPlan)
       withUnsafePointer(to: record) { tracker.acknowledgeToo($0, currentPlan) }
+    }
+    if frame.pointee.flags.contains(.last), frame.pointee.kind.pointee.role == .acknowledgment,
+      frame.pointee.checksumStatus != .bad
+    {
+      trackRecords()
+      var record = FrameRecord(frame, bytes, side, currentPlan)
+      if frame.pointee.flags.contains(.status) { tracker.noteStatus(frame, &record, currentPlan) }
+      withUnsafePointer(to: record) { tracker.acknowledge($0, through: frame.pointee.last, currentPlan) }
     }
   }
 
@@ -156,7 +165,7 @@ extension Streams {
   @inline(never)
   mutating func decodeGeneral(_ side: FlowSide, isEnd: Bool = false) {
     let state = side.state
-    let plan = currentPlan
+    let plan = currentPlan.layout(ofServer: side.direction == .serverToClient)
     var found: UInt64?
     while let partial = state.pointee.partial, partial.pointee.count > 0 {
       if partial.pointee.mark(at: partial.pointee.start).timestamp > decodeLimit { return }
@@ -232,7 +241,7 @@ extension Streams {
   private mutating func findGeneral(
     _ side: FlowSide, _ bytes: borrowing Bytes, _ partial: Ref<PartialFrame>, isEnd: Bool
   ) -> SearchResult {
-    let plan = currentPlan
+    let plan = currentPlan.layout(ofServer: side.direction == .serverToClient)
     let (start, end) = (partial.pointee.start, partial.pointee.end)
     switch plan.pointee.framing.kind {
     case .message:
@@ -290,7 +299,7 @@ extension Streams {
     _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ partial: Ref<PartialFrame>, _ isFromServer: Bool,
     needed: Int
   ) -> Weight {
-    let plan = currentPlan
+    let plan = currentPlan.layout(ofServer: isFromServer)
     var probe = frame.pointee
     var at = position
     var bits = partial.pointee.startsDelivery(at: position) ? 8 : 0
@@ -327,7 +336,7 @@ extension Streams {
   /// What the frames that a direction holds say for the plan in use, in bits; `nil` where they say that it is another protocol. `isCut`
   /// tells that the beginning is missing.
   mutating func weighGeneral(_ side: FlowSide, _ partial: Ref<PartialFrame>, isFromServer: Bool) -> Int? {
-    let plan = currentPlan
+    let plan = currentPlan.layout(ofServer: isFromServer)
     let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
     let end = partial.pointee.end
     var position = partial.pointee.start
@@ -424,9 +433,9 @@ extension Streams {
   /// Bits of proof that the messages in `start..<end`, one after the other, are the plan's in use: of what WebSocket frames carry whose
   /// beginning was not captured.
   mutating func innerProof(_ bytes: borrowing Bytes, _ start: Int, _ end: Int) -> Int {
-    let plan = currentPlan
     var best = 0
     for isFromServer in [false, true] {
+      let plan = currentPlan.layout(ofServer: isFromServer)
       var position = start
       var probe = frame.pointee
       var bits = 0
@@ -459,7 +468,7 @@ extension Streams {
       var probe = frame.pointee
       for _ in 0..<16 {
         guard position < partial.pointee.end,
-          case .frame(let extent) = currentPlan.nextGeneral(
+          case .frame(let extent) = currentPlan.layout(ofServer: isFromServer).nextGeneral(
             bytes, position, partial.pointee.end, message: nil, contents.pointer),
           currentPlan.readGeneral(
             bytes, extent, isFromServer: isFromServer, isAnswered: true, contents.pointer, &probe)

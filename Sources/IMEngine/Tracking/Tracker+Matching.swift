@@ -282,6 +282,38 @@ extension Tracker {
     acknowledge(record, flows.pointer(record.pointee.flow), plan, &note)
   }
 
+  /// Joins an acknowledgment to all that it names after the first, up to the number `last`: the open ones are looked for, down to where
+  /// none was seen for long.
+  @inline(never)
+  mutating func acknowledge(
+    _ record: UnsafePointer<FrameRecord>, through last: UInt64, _ plan: UnsafePointer<Plan>
+  ) {
+    let flow = flows.pointer(record.pointee.flow)
+    let answer = Answer(
+      at: record.pointee.timestamp, types: record.pointee.kind.pointee.answers,
+      refuses: record.pointee.facts.contains(.refuses), status: record.pointee.status)
+    let direction = record.pointee.direction.reversed
+    let isScoped = plan.pointee.numberLife != .session
+    var last = last
+    if plan.pointee.ackPlus != 0 { last = plan.number(before: last, by: plan.ackPlus(of: record.pointee.kind)) }
+    var missing = 0
+    var number = record.pointee.named
+    for _ in 0..<Self.farthestEarlier {
+      guard number != last, missing < Self.mostMissing else { return }
+      number = plan.number(after: number)
+      guard let exchange = findAnswerable(by: answer, flow, direction, number),
+        isAnswer(answer.types, answer.at, exchange), !isScoped || isHere(exchange, flow)
+      else {
+        missing += 1
+        continue
+      }
+      missing = 0
+      guard !exchange.pointee.isAnswered else { continue }
+      var note = FrameNote()
+      self.answer(exchange, answer, on: flow, &note)
+    }
+  }
+
   /// Takes note in an answer's record of the status that its frame gives.
   @inline(never)
   mutating func noteStatus(

@@ -10,35 +10,37 @@ enum ExportableKeys {
     "": [
       "profile", "version", "title", "description", "ports", "place", "framing", "header", "length", "trailer",
       "fields", "checksum", "sequence", "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing",
-      "variable", "heartbeat", "identity", "named", "content", "counters", "preface",
+      "variable", "heartbeat", "identity", "named", "content", "counters", "preface", "from-server",
     ],
+    "from-server": ["header", "length", "fields"],
     "framing": [
       "kind", "delimiter", "escape", "maximum", "records", "begins", "ends", "body", "beat", "lines", "case", "stream",
       "separator", "length", "checksum",
     ],
     "framing.body": ["header", "word", "of"],
     "content": ["kind", "lead", "case", "separator"],
-    "content.lead.*": ["digits", "until", "when"],
+    "content.lead.*": ["digits", "until", "into", "when"],
     "content.lead.*.digits": ["maximum", "into"],
-    "content.lead.*.until": ["byte"],
+    "content.lead.*.until": ["byte", "into"],
     "content.lead.*.when": ["next"],
-    "fields.*.*": field.union(["at", "which", "word", "element"]),
+    "fields.*.*": field.union(["at", "which", "word", "element", "after"]),
     "fields.*.text": [],
     "framing.escape": ["byte", "mask", "replaces"],
     "heartbeat": ["interval", "factor"],
     "identity": ["sensitive"],
     "header": ["length", "magic", "version", "parts"],
     "header.parts.*": ["when", "at", "length", "session", "body"],
-    "header.parts.*.when": field,
+    "header.parts.*.when": field.union(["is"]),
     "header.parts.*.session": ["offset", "size"],
     "trailer": ["length", "counted", "bytes"],
     "preface": ["client", "server"],
     "preface.client.*": ["bytes", "length", "until", "name"],
     "preface.server.*": ["bytes", "length", "until", "name"],
     "counters.*": ["starts", "continues", "by", "first", "counts"],
+    "counters.*.starts": ["client", "server"],
     "header.magic": ["offset", "bytes"],
     "header.version": ["offset", "bytes"],
-    "length": field.union(["encoding", "counts", "maximum"]),
+    "length": field.union(["encoding", "counts", "maximum", "after"]),
     "length.counts": ["from"],
     "fields": [
       "type", "sequence", "time", "encryption", "compression", "session", "checksum", "duplicate", "status",
@@ -46,7 +48,7 @@ enum ExportableKeys {
     ],
     "fields.*": field.union([
       "encrypted-from", "zlib", "encoding", "sensitive", "unique", "closed", "at", "which", "word", "element", "text",
-      "present",
+      "present", "after",
     ]),
     "checksum": ["algorithm", "covers", "order", "in"],
     "checksum.covers": ["from"],
@@ -55,7 +57,7 @@ enum ExportableKeys {
     "types.*": [
       "name", "role", "answered", "numbered", "echo", "in-order", "cumulative", "from", "refuses", "opens-session",
       "names-session", "answers", "flags", "length", "body", "timeout", "accepted", "assigns-identity", "when",
-      "statuses", "copies", "outlives-connection", "also", "number", "acknowledges", "plus",
+      "statuses", "copies", "outlives-connection", "also", "number", "acknowledges", "plus", "through",
     ],
     "types.*.answered": ["when"],
     "types.*.answered.when": ["variable", "counter"],
@@ -65,7 +67,10 @@ enum ExportableKeys {
     "types.*.flags": ["mask", "value"],
     "types.*.body.*": [
       "skip", "load", "text", "string", "bytes", "expect", "tlv", "each", "unless", "when", "optional", "at", "json",
+      "digits", "until", "into",
     ],
+    "types.*.body.*.digits": ["maximum", "into"],
+    "types.*.body.*.until": ["byte", "into"],
     "types.*.body.*.at": ["path", "into"],
     "types.*.body.*.load": ["size", "into", "order", "encoding", "mask", "shift"],
     "types.*.body.*.text": ["size", "into", "minimum"],
@@ -101,6 +106,11 @@ enum ExportableKeys {
     try check(root, path: "", variable: root.optional("variable")?.text())
   }
 
+  /// The path by whose keys `path` is checked: what the server's frames have is what all have.
+  private static func common(_ path: String) -> String {
+    path.hasPrefix("from-server.") ? String(path.dropFirst("from-server.".count)) : path
+  }
+
   private static func check(_ reader: YAMLReader, path: String, variable: String?) throws(ProfileError) {
     guard !reader.isScalar else { return }
     if let elements = try? reader.elements() {
@@ -119,7 +129,8 @@ enum ExportableKeys {
       }
       // What a step or a field is called does not matter, only that it is one.
       let part = ["types", "fields", "tlv.tags", "counters"].contains(path) ? "*" : name
-      try check(value, path: path.isEmpty ? part : "\(path).\(part)", variable: variable)
+      let inner = path.isEmpty ? part : "\(path).\(part)"
+      try check(value, path: common(inner), variable: variable)
     }
   }
 }

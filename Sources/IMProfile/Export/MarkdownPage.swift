@@ -119,6 +119,10 @@ struct MarkdownPage {
       end = max(end, row.offset + row.count)
     }
     if end < draft.plan.headerCount { out += "| \(end) | \(draft.plan.headerCount - end) | not read |\n" }
+    if let server = draft.serverSide {
+      let count = Self.bytes(server.plan.headerCount)
+      out += "\nThe server's frames have a layout of their own, with a header of \(count).\n"
+    }
     if draft.plan.framing.trailerCount > 0 {
       out += "\nThe body is followed by a trailer of \(Self.bytes(draft.plan.framing.trailerCount)).\n"
     }
@@ -264,6 +268,8 @@ struct MarkdownPage {
         parts.append(prefix + "a length of \(length) and that many bytes of elements")
       case .each: parts.append(prefix + "numbers of \(Self.bytes(step.count)) to the end\(into)")
       case .close: parts.append(prefix + "the end")
+      case .digits: parts.append(prefix + "at most \(step.count) decimal digits\(into)")
+      case .until: parts.append(prefix + "text up to a byte `\(Self.hex(step.a, count: 2))`\(into)")
       case .refuse: parts.append(prefix + "not 0x\(Self.hex(step.a, count: Int(step.count) * 2))\(mask(step))")
       default: parts.append(prefix + "\(step.operation)")
       }

@@ -39,8 +39,8 @@ struct ExportedProfile {
       ("session", draft.plan.session),
       ("status", draft.plan.status), ("time", draft.plan.time), ("checksum", draft.plan.checksum),
       ("compression", draft.plan.compression), ("encryption", draft.plan.encryption),
-      ("duplicate", draft.plan.duplicate), ("end-to-end", draft.plan.endToEnd),
-    ].filter { $0.1.isPresent }.sorted { ($0.1.offset, $0.1.shift) < ($1.1.offset, $1.1.shift) }
+      ("duplicate", draft.general?.duplicate ?? draft.plan.duplicate), ("end-to-end", draft.plan.endToEnd),
+    ].filter { $0.1.isPresent && !$0.1.isRelative }.sorted { ($0.1.offset, $0.1.shift) < ($1.1.offset, $1.1.shift) }
   }
 
   /// The fixed bytes of the header's first eight, where `mask` has bits: offset, mask and value of each.

@@ -1,0 +1,213 @@
+import IMProfile
+import IMTestSupport
+import IMWire
+import Testing
+
+@testable import IMEngine
+
+/// Headers and lengths of every kind that the general reader reads, however the stream is cut.
+@Suite struct LayoutTests {
+  /// A protocol in which a request has a number, and its answer the same one.
+  struct Layout: Sendable, CustomTestStringConvertible {
+    var name: String
+    var profile: String
+    var request: @Sendable (Int) -> [UInt8]
+    var answer: @Sendable (Int) -> [UInt8]
+    var testDescription: String { name }
+  }
+
+  private static func page(_ name: String, _ layout: String, request: String, answer: String) -> String {
+    """
+    profile: \(name)
+    version: 1
+    ports: [7000]
+    \(layout)
+    types:
+      "\(request)": { name: request, role: message, answered: true, from: client }
+      "\(answer)": { name: answer, role: acknowledgment, answers: [request], from: server }
+    sequence: { kind: identifier }
+    """
+  }
+
+  private static func number(_ number: Int, _ count: Int = 2) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * (count - 1 - $0))) }
+  }
+
+  private static func json(_ kind: String, _ number: Int) -> [UInt8] {
+    Array(#"{"t":"\#(kind)","id":\#(number),"text":"12:{"}"#.utf8)
+  }
+
+  private static let content = "content: json\nfields: { type: { at: [kind, t] }, sequence: { at: id } }"
+
+  private static func digits(_ body: [UInt8]) -> [UInt8] {
+    Array(String(10_004 + body.count).dropFirst().utf8) + body
+  }
+
+  private static func netstring(_ body: [UInt8]) -> [UInt8] { Array("\(body.count):".utf8) + body + [0x2c] }
+
+  static let layouts: [Layout] = [
+    Layout(
+      name: "four digits that count themselves",
+      profile: page(
+        "digits", "header: { length: 4 }\nlength: { offset: 0, size: 4, encoding: decimal, counts: frame }\n" + content,
+        request: "ask", answer: "tell"), request: { digits(json("ask", $0)) }, answer: { digits(json("tell", $0)) }),
+    Layout(
+      name: "digits up to a colon, and no header",
+      profile: page(
+        "netstring", "length: { encoding: decimal }\ntrailer: { length: 1, bytes: 2C }\n" + content, request: "ask",
+        answer: "tell"), request: { netstring(json("ask", $0)) }, answer: { netstring(json("tell", $0)) }),
+    Layout(
+      name: "numbers after a varint at the beginning",
+      profile: page(
+        "varint",
+        "header: { length: 1 }\nlength: { offset: 0, encoding: varint }\nfields: { type: { offset: 0, size: 2 }, sequence: { offset: 2, size: 2 } }",
+        request: "0x1201", answer: "0x1301"),
+      request: { [0x84, 0x01, 0x12, 1] + number($0) + [UInt8](repeating: 7, count: 128) },
+      answer: { [4, 0x13, 1] + number($0) }),
+    Layout(
+      name: "numbers after a varint in the middle",
+      profile: page(
+        "middle",
+        "header: { length: 5 }\nlength: { offset: 2, encoding: varint }\nfields: { type: { offset: 0, size: 2 }, sequence: { offset: 3, size: 2 } }",
+        request: "0x1201", answer: "0x1301"),
+      request: { [0x12, 1, 0x80, 0x01] + number($0) + [UInt8](repeating: 7, count: 128) },
+      answer: { [0x13, 1, 0] + number($0) }),
+    Layout(
+      name: "a length after parts of the header",
+      profile: page(
+        "parts",
+        "header: { length: 2, parts: [{ when: { offset: 1, mask: 0x0F, is: [1, 5] }, at: 2, length: 4 }] }\n"
+          + "length: { after: parts, size: 2 }\nfields: { type: { offset: 0, size: 2 }, sequence: { after: length, offset: 0, size: 2 } }",
+        request: "0x1201", answer: "0x1302"),
+      request: { [0x12, 1, 9, 9, 9, 9, 0, 3] + number($0) + [7] }, answer: { [0x13, 2, 0, 2] + number($0) }),
+    Layout(
+      name: "the length of CoAP over TCP",
+      profile: page(
+        "coap",
+        "header: { length: 1 }\nlength: { offset: 0, encoding: coap }\nfields: { type: { offset: 0 }, sequence: { offset: 1, size: 2 } }",
+        request: "0x02", answer: "0x45"),
+      request: { [0xd2, 1, 0x02] + number($0) + [UInt8](repeating: 0xff, count: 14) },
+      answer: { [0x12, 0x45] + number($0) + [0xff] }),
+    Layout(
+      name: "a layout for each side",
+      profile: page(
+        "sides",
+        """
+        header: { length: 6 }
+        length: { offset: 2, size: 2 }
+        fields: { type: { offset: 0, size: 2 }, sequence: { offset: 4, size: 2 } }
+        from-server:
+          header: { length: 8, magic: { offset: 0, bytes: BEEF } }
+          length: { offset: 6, size: 2, counts: frame }
+          fields: { type: { offset: 2, size: 2 }, sequence: { offset: 4, size: 2 } }
+        """, request: "0x1201", answer: "0x1301"), request: { [0x12, 1, 0, 1] + number($0) + [7] },
+      answer: { [0xbe, 0xef, 0x13, 1] + number($0) + [0, 10, 7, 7] }),
+    Layout(
+      name: "a line of JSON",
+      profile: page("lines", "framing: { kind: line }\n" + content, request: "ask", answer: "tell"),
+      request: { json("ask", $0) + [0x0d, 0x0a] }, answer: { json("tell", $0) + [0x0a] }),
+    Layout(
+      name: "texts in front of JSON",
+      profile: page(
+        "lead",
+        "framing: { kind: terminated, ends: 0A }\n"
+          + "content: { kind: json, lead: [{ until: 3A, into: type }, { until: { byte: 3A, into: sequence } }] }\n"
+          + "fields: { type: lead, sequence: lead }", request: "ask", answer: "tell"),
+      request: { Array("ask:a\($0):{\"a\":1}\n".utf8) }, answer: { Array("tell:a\($0):[]\n".utf8) }),
+    Layout(
+      name: "a header before a terminator",
+      profile: page(
+        "terminated",
+        "framing: { kind: terminated, ends: 0D0A }\nheader: { length: 5 }\nfields: { type: { offset: 0, size: 2 }, sequence: { offset: 2, size: 3 } }",
+        request: "0x4151", answer: "0x4152"), request: { Array("AQ\($0)x\r\n".utf8) },
+      answer: { Array("AR\($0)\r\n".utf8) }),
+    Layout(
+      name: "digits among words",
+      profile: """
+        profile: words
+        version: 1
+        ports: [7000]
+        framing: { kind: terminated, ends: 0D0A }
+        content: words
+        fields: { type: { word: 1 } }
+        types:
+          ASK: { name: request, role: message, answered: true, from: client, body: [until: 20, { digits: 9, into: sequence }] }
+          TELL: { name: answer, role: acknowledgment, answers: [request], from: server, body: [until: { byte: 20 }, digits: { maximum: 9, into: answered }] }
+        """, request: { Array("ASK \($0) now\r\n".utf8) }, answer: { Array("TELL \($0)\r\n".utf8) }),
+  ]
+
+  /// Twenty requests from 300 on, each with its answer; packets of at most `size` bytes.
+  private func talk(_ layout: Layout, size: Int) -> [TimedPacket] {
+    var talk = ConversationBuilder(
+      client: Endpoint(address: IPAddress(v4: 0xc000_0215), port: 40_001),
+      server: Endpoint(address: IPAddress(v4: 0xcb00_710a), port: 7_000))
+    talk.segmentSize = size
+    talk.open(at: Scene.ms(0))
+    for i in 0..<20 {
+      let at = Int64(i + 1) * 100
+      talk.send(layout.request(300 + i), .clientToServer, at: Scene.ms(at))
+      talk.send(layout.answer(300 + i), .serverToClient, at: Scene.ms(at + 40))
+    }
+    return talk.packets
+  }
+
+  @Test(arguments: layouts, [1, 2, 5, 1_400]) func everyRequestIsAnswered(_ layout: Layout, _ size: Int) throws {
+    let plan = try ProfileCompiler.compile(layout.profile, source: layout.name)
+    let run = Run(talk(layout, size: size), plans: [plan])
+    run.expectLedgerAddsUp()
+    #expect(run.frames.count == 40)
+    #expect(run.heard.finished.count == 20)
+    #expect(run.heard.finished.allSatisfy { $0.fate == .acked })
+    #expect(run.issues.isEmpty)
+  }
+
+  /// A preface of more bytes than a number has.
+  @Test func aLongPreface() throws {
+    let layout = Self.layouts[2]
+    let profile =
+      layout.profile + "\npreface: { client: [{ bytes: 505249202A20485454502F322E300D0A, length: 18, name: hello }] }"
+    let plan = try ProfileCompiler.compile(profile, source: layout.name)
+    for last in ["0\r\n\r\n", "1\r\n\r\n"] as [String] {
+      var talk = Talk(port: 7_000)
+      talk.say(.clientToServer, Array("PRI * HTTP/2.".utf8) + Array(last.utf8) + layout.request(1))
+      talk.say(.serverToClient, layout.answer(1))
+      let run = Run(talk.packets, plans: [plan])
+      #expect(run.heard.finished.count { $0.fate == .acked } == (last.hasPrefix("0") ? 1 : 0))
+    }
+  }
+
+  /// One acknowledgment for the numbers from one to another.
+  @Test(
+    arguments: [
+      ("s1 s2 s3 s4 s5 a2-4", "2 3 4"),
+      ("s1 s2 s3 a1-3 s4 a4-4", "1 2 3 4"),
+      ("s1 s2 a1-9", "1 2"),
+      // Numbers that nobody saw are passed over, and those of another order answer the first alone.
+      ("s1 s5 a1-5", "1 5"),
+      ("s1 s2 s3 a3-1", "3"),
+    ]) func aRange(_ script: String, _ answered: String) throws
+  {
+    let plan = try ProfileCompiler.compile(
+      """
+      profile: range
+      version: 1
+      ports: [7000]
+      header: { length: 5, magic: { offset: 0, bytes: C0DE } }
+      length: { offset: 2, size: 2 }
+      fields: { type: { offset: 4 } }
+      types:
+        1: { name: transfer, role: message, answered: true, body: [load: { size: 4, into: sequence }, end] }
+        2: { name: disposition, role: acknowledgment, answers: [transfer], through: last, body: [load: { size: 4, into: answered }, load: { size: 4, into: last }, end] }
+      """, source: "range.yaml")
+    var talk = Talk(port: 7_000)
+    for word in script.split(separator: " ") {
+      let numbers = word.dropFirst().split(separator: "-").compactMap { Int($0) }
+      let body = numbers.flatMap { Self.number($0, 4) }
+      let type: UInt8 = word.hasPrefix("s") ? 1 : 2
+      talk.say(type == 1 ? .clientToServer : .serverToClient, [0xc0, 0xde, 0, UInt8(body.count), type] + body)
+    }
+    let run = Run(talk.packets, plans: [plan])
+    let acked = run.heard.finished.filter { $0.fate == .acked }.map { Int($0.sequence) }
+    #expect(acked.sorted().map { "\($0)" }.joined(separator: " ") == answered)
+  }
+}
