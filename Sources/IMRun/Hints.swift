@@ -26,8 +26,8 @@ extension Run {
   /// What there is of a capture beside what was decoded, and what to do about it.
   package func unread(_ driver: Driver) -> [ReportModel.Unread] {
     [
-      unknownTypes(driver), encrypted(driver), partlyEncrypted(driver), translated(driver), multipath(driver),
-      undecoded(driver), datagrams(driver),
+      unknownTypes(driver), doubtful(driver), encrypted(driver), partlyEncrypted(driver), translated(driver),
+      multipath(driver), undecoded(driver), datagrams(driver),
     ].compactMap { $0 } + filtered(driver) + [cut(driver)].compactMap { $0 }
   }
 
@@ -45,6 +45,24 @@ extension Run {
         "\(grouped(found.unknown)) of \(count(found.frames, "frame")) have types that profile \(found.plan) does not name; it may be another version: \(advice)",
       isNotable: true)
   }
+
+  /// Few frames of a profile that was named by hand, on ports that it does not name.
+  private func doubtful(_ driver: Driver) -> ReportModel.Unread? {
+    guard decode.profiles.count == 1, plans.count == 1, decode.ports.isEmpty else { return nil }
+    let summary = summary(driver)
+    let frames = zip(summary.plans, summary.kinds).reduce(UInt64(0)) { $0 + ProfileSnapshot($1.0, $1.1).frames }
+    let servers = driver.engine.endpoints().map(\.endpoint.port)
+    guard (1...Self.fewFrames).contains(frames), let port = servers.first,
+      servers.allSatisfy({ !plans[0].ports.contains($0) })
+    else { return nil }
+    return .init(
+      text:
+        "\(count(frames, "frame")) decoded as \(plans[0].name) on port \(port), which the profile does not name; so few may be chance",
+      isNotable: false)
+  }
+
+  /// Frames that may be chance.
+  private static var fewFrames: UInt64 { 3 }
 
   /// The profile that names the types of less than half of all frames, and the built-in one that may be meant; `nil` where there is none.
   package func mistakenProfile(_ driver: Driver) -> (plan: String, other: String?, unknown: UInt64, frames: UInt64)? {

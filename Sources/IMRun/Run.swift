@@ -109,6 +109,7 @@ package struct Run {
     var options = EngineOptions(plans: plans)
     options.needs = needs
     options.ports = decode.ports
+    options.expectsOnlyPlan = decode.profiles.count == 1 && plans.count == 1
     options.verifiesChecksums = decode.verifiesChecksums
     options.reassembly.overlap = decode.overlap
     if let exchangeCapacity { options.exchangeCapacity = exchangeCapacity }

@@ -32,6 +32,8 @@ package struct EngineOptions: Sendable {
   package var plans: [ProtocolPlan]
   /// Ports beyond the profiles' own on which they are expected.
   package var ports: [UInt16] = []
+  /// Whether the only plan is expected on any port: the user named it by hand.
+  package var expectsOnlyPlan = false
   /// What the sink wants to hear; by default none of these.
   package var needs: Needs = []
   /// Limits and rules of reassembly.

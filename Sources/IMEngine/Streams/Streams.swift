@@ -49,6 +49,8 @@ struct Streams: ~Copyable {
   var roles = RoleTable()
   /// Ports beyond the profiles' own on which they are expected.
   let ports: Set<UInt16>
+  /// Whether the only plan is expected on any port of the first connections.
+  let expectsOnlyPlan: Bool
   /// What came later than this waits when what was held is decoded.
   var decodeLimit = Timestamp.distantFuture
   /// Decoded connections, to be reported on while they live; see `EngineOptions.Needs.progress`.
@@ -92,6 +94,7 @@ struct Streams: ~Copyable {
     partials = PartialFrameStore(budget: shared.budget)
     gapRegions = GapRegionTable(budget: shared.budget)
     ports = Set(options.ports)
+    expectsOnlyPlan = options.expectsOnlyPlan && options.plans.count == 1
     sinkCost = options.sinkCost.connection
     servers = ServerTable(budget: shared.budget, cost: options.sinkCost.server)
     (anomalyRecords, bufferingFlows) = (shared.anomalyRecords, shared.bufferingFlows)
