@@ -85,7 +85,7 @@ package final class PeerAlerts {
   /// Has the state written, when it is time. What fails is said once.
   package func keepState(of report: PeerReport) {
     let told = report.alertFigures.fired &+ report.alertFigures.resolved
-    let now = LiveWatch.clock()
+    let now = MonotonicClock.seconds()
     guard let state, state.isDue(now, isTold: told != toldBefore) else { return }
     toldBefore = told
     do throws(CaptureError) {

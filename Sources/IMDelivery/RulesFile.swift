@@ -13,3 +13,10 @@ package func loadRules(
     throw UsageError(message: error.description)
   }
 }
+
+/// The text of a file of rules.
+package func rulesText(_ path: String) throws(UsageError) -> String {
+  do throws(SourceError) { return try readSource(path, subject: "rules file") } catch {
+    throw UsageError(message: error.description)
+  }
+}

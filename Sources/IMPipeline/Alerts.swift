@@ -258,13 +258,6 @@ final class Alerts: ChosenFeature {
   }
 }
 
-/// The text of a file of rules.
-func rulesText(_ path: String) throws(UsageError) -> String {
-  do throws(SourceError) { return try readSource(path, subject: "rules file") } catch {
-    throw UsageError(message: error.description)
-  }
-}
-
 /// Checks a file of rules: `imdump rules check`.
 package func checkRules(_ path: String, profiles names: [String]) throws(UsageError) -> ExitStatus {
   var plans: [ProtocolPlan]?

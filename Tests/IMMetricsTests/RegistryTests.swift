@@ -15,12 +15,15 @@ import Testing
     var open: [UInt32: UInt32] = [:]
     for id in 0..<5_000 as Range<UInt32> {
       let owner = UInt32(truncatingIfNeeded: random.next())
-      registry.add(id, owner: owner, isLogged: id.isMultiple(of: 3))
+      registry.add(
+        id, owner: owner, at: StreamPosition(offset: UInt64(id) << 27, ordinal: UInt16(id)),
+        isLogged: id.isMultiple(of: 3))
       open[id] = owner
       // Most are settled at once, some only after the ring has gone round many times.
       for known in open.keys.sorted() where random.once(in: 3) || open.count > 200 {
         let entry = registry.resolve(known)
         #expect(entry?.owner == open[known] && entry?.id == known && entry?.isLogged == known.isMultiple(of: 3))
+        #expect(entry?.position == StreamPosition(offset: UInt64(known) << 27, ordinal: UInt16(known)))
         open[known] = nil
       }
     }
@@ -29,22 +32,22 @@ import Testing
 
   @Test func aSettledExchangeGivesItsPlaceAway() {
     var registry = ExchangeRegistry(bits: 2)
-    registry.add(1, owner: 10)
+    registry.add(1, owner: 10, at: StreamPosition(offset: 0))
     #expect(registry.resolve(1)?.owner == 10)
     // A late answer finds it as long as nobody has its place.
     #expect(registry.resolve(1)?.isSettled == true)
-    registry.add(5, owner: 50)
+    registry.add(5, owner: 50, at: StreamPosition(offset: 0))
     #expect(registry.resolve(1) == nil && registry.resolve(5)?.owner == 50)
     // One that is open is kept, and handed out once from behind the ring.
-    registry.add(6, owner: 60)
-    registry.add(10, owner: 100)
+    registry.add(6, owner: 60, at: StreamPosition(offset: 0))
+    registry.add(10, owner: 100, at: StreamPosition(offset: 0))
     #expect(registry.resolve(6)?.owner == 60 && registry.resolve(6) == nil && registry.resolve(99) == nil)
   }
 
   /// Of exchanges that nobody settles, a bounded number is remembered behind the ring.
   @Test func openExchangesAreBounded() {
     var registry = ExchangeRegistry(bits: 0)
-    for id in 0..<70_000 as Range<UInt32> { registry.add(id, owner: id) }
+    for id in 0..<70_000 as Range<UInt32> { registry.add(id, owner: id, at: StreamPosition(offset: 0)) }
     let known = (0..<70_000 as Range<UInt32>).filter { registry.resolve($0) != nil }
     // 65,536 and the one in the ring.
     #expect(known.count == 65_537 && known.last == 69_999 && known.first == 0)

@@ -1,5 +1,6 @@
 import IMCapture
 import IMReport
+import IMRun
 import IMWire
 
 /// Counts the bytes of packets over time, whether or not anything in them is decoded. A report makes one; no option asks for it.
@@ -9,7 +10,6 @@ final class PacketBytes: RunFeature {
   private var second = Int64.min, bytes: UInt64 = 0
 
   init() {}
-  init?(_ place: RunContext) throws(UsageError) { return nil }
 
   func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int {
     count(records)

@@ -2,7 +2,6 @@ import CSandbox
 import Glibc
 package import IMAlerts
 package import IMCapture
-import IMDelivery
 import IMOutput
 package import IMSystem
 import IMWire

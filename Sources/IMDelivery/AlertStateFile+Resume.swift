@@ -1,6 +1,7 @@
-import IMAlerts
+package import IMAlerts
 import IMOutput
-import IMWire
+package import IMSystem
+package import IMWire
 
 /// The beginning of a run that goes on with the state of an earlier one.
 extension AlertStateFile {
@@ -10,7 +11,7 @@ extension AlertStateFile {
   /// Takes up `kept` at `time`. `rules` parses the rules of the state, and `take` hands them and the state to what evaluates rules; it
   /// gives what became of the rules, and the alerts that fire, of which `deliverer` tells the Alertmanagers. A state that cannot be taken
   /// up is dropped, with the reason.
-  func resume(
+  package func resume(
     _ kept: AlertSnapshot, at time: Timestamp, isQuiet: Bool, _ deliverer: Deliverer?,
     rules: (String) throws(UsageError) -> [AlertRule],
     take: ([AlertRule]) -> (changes: RuleChanges, firing: [AlertEvent])
@@ -36,7 +37,7 @@ extension AlertStateFile {
 
 extension RuleChanges {
   /// How many rules are new, changed and gone.
-  var words: String {
+  package var words: String {
     let parts = [(added, "new"), (changed, "changed"), (removed, "gone")].filter { $0.0 > 0 }
     return parts.isEmpty ? "unchanged" : parts.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
   }
