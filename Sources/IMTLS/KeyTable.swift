@@ -13,9 +13,9 @@ import IMWire
 ///     +--------+--------+------+------+------+-------+-------+---
 package final class KeyTable {
   /// Grows with each new secret.
-  package private(set) var generation: UInt32 = 0
+  @exclusivity(unchecked) package private(set) var generation: UInt32 = 0
   /// Secrets in the table.
-  package private(set) var count = 0
+  @exclusivity(unchecked) package private(set) var count = 0
   /// Secrets that made room for newer ones.
   package private(set) var evicted: UInt64 = 0
 
@@ -36,12 +36,12 @@ package final class KeyTable {
   private static let evictionSteps = 256
 
   private let capacity: Int
-  private var pages: [UnsafeMutableRawPointer] = []
-  private var heads: [Int32] = Array(repeating: -1, count: 256)
+  @exclusivity(unchecked) private var pages: [UnsafeMutableRawPointer] = []
+  @exclusivity(unchecked) private var heads: [Int32] = Array(repeating: -1, count: 256)
   /// The slot that is written next, once all are taken.
   private var hand = 0
   /// The slot that was written last.
-  private var newest = -1
+  @exclusivity(unchecked) private var newest = -1
   private let seed = NumberHash(key: (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max)))
 
   /// A table of at most `byteLimit` bytes, at least 1,024 secrets.

@@ -15,28 +15,28 @@ package import IMWire
 package final class TLSConnection {
   /// Whether what the caller takes for direction 0 is that of the server. Only ever true of a connection that was made with
   /// `sidesAreCertain: false`; the caller's directions keep their numbers in all calls.
-  package internal(set) var isSwapped = false
+  @exclusivity(unchecked) package internal(set) var isSwapped = false
   /// What the handshake told.
-  package internal(set) var facts = TLSFacts()
+  @exclusivity(unchecked) package internal(set) var facts = TLSFacts()
 
   // SAFETY: two sides, allocated and initialized from `init` to `deinit`; a direction's index is masked to one bit.
   let sides: UnsafeMutablePointer<TLSSide>
-  var sidesAreCertain: Bool
+  @exclusivity(unchecked) var sidesAreCertain: Bool
   /// Randoms of the newest hellos.
-  var clientRandom = Bytes32()
-  var serverRandom = Bytes32()
-  var hasClientHello = false
-  var hasServerHello = false
-  var order = TLSKeys.MACOrder.isUnknown
+  @exclusivity(unchecked) var clientRandom = Bytes32()
+  @exclusivity(unchecked) var serverRandom = Bytes32()
+  @exclusivity(unchecked) var hasClientHello = false
+  @exclusivity(unchecked) var hasServerHello = false
+  @exclusivity(unchecked) var order = TLSKeys.MACOrder.isUnknown
   /// The suite of TLS 1.3 that a key proved.
-  var provedSuite: TLSSuite?
+  @exclusivity(unchecked) var provedSuite: TLSSuite?
   /// Grows when one direction learns what may decide the other.
-  var revision: UInt16 = 0
-  var hasHelloDone = false
+  @exclusivity(unchecked) var revision: UInt16 = 0
+  @exclusivity(unchecked) var hasHelloDone = false
   /// The hellos of a connection that renegotiates.
   var renegotiation: TLSRenegotiation?
   /// Where the client random is claimed.
-  private var claimed: KeyTable?
+  @exclusivity(unchecked) private var claimed: KeyTable?
 
   /// A connection none of whose bytes were seen. For one whose beginning is missing, `lose(byteCount: nil)` of both directions follows.
   package init(sidesAreCertain: Bool = true) {

@@ -43,7 +43,7 @@ package final class TLSContext {
   /// The secrets of the logs.
   package let keys: KeyTable
   /// Records, bytes, tries of all connections.
-  package internal(set) var counters = TLSCounters()
+  @exclusivity(unchecked) package internal(set) var counters = TLSCounters()
 
   let pool: CipherPool
   /// Plaintext of one record, and in front of it what a context writes in a try.
@@ -51,8 +51,8 @@ package final class TLSContext {
   private static let scratchCount = TLSRecord.longest + 256
 
   /// Trials of secrets that are left of this minute of packet time (rule 7).
-  private var trials = trialsPerMinute
-  private var minute = Timestamp.distantPast
+  @exclusivity(unchecked) private var trials = trialsPerMinute
+  @exclusivity(unchecked) private var minute = Timestamp.distantPast
   private static let trialsPerMinute = 1_000_000
 
   /// A context over `keys`, with at most `cipherContextLimit` of libcrypto's contexts. Calls `TLSCrypto.prepare()`.

@@ -41,6 +41,14 @@ enum CipherKind: Int, CaseIterable {
     }
   }
 
+  /// Whether libcrypto would pad and unpad what the kind takes.
+  var isBlockCipher: Bool {
+    switch self {
+    case .cbc128, .cbc256, .ecb128, .ecb256: true
+    default: false
+    }
+  }
+
   /// Bytes of CCM's tag, which libcrypto has to know before the key; `nil` of other ciphers.
   var tagCountOfCCM: Int32? {
     switch self {
@@ -87,16 +95,20 @@ final class CipherPool {
     var stamp: UInt32 = 0
     var before: Int32 = -1
     var after: Int32 = -1
+    /// The count of links when this one was made.
+    var linked: UInt32 = 0
   }
 
   private let limit: Int
-  private var slots: [Slot] = []
+  @exclusivity(unchecked) private var slots: [Slot] = []
   /// Most and least recently used slots of each kind.
-  private var first = [Int32](repeating: -1, count: CipherKind.allCases.count)
-  private var last = [Int32](repeating: -1, count: CipherKind.allCases.count)
-  private var stamp: UInt32 = 0
+  @exclusivity(unchecked) private var first = [Int32](repeating: -1, count: CipherKind.allCases.count)
+  @exclusivity(unchecked) private var last = [Int32](repeating: -1, count: CipherKind.allCases.count)
+  @exclusivity(unchecked) private var stamp: UInt32 = 0
+  /// Slots that were linked as the most recently used ones of their kinds.
+  @exclusivity(unchecked) private var links: UInt32 = 0
   /// Contexts for one try each, one for every kind.
-  private var single = [OpaquePointer?](repeating: nil, count: CipherKind.allCases.count)
+  @exclusivity(unchecked) private var single = [OpaquePointer?](repeating: nil, count: CipherKind.allCases.count)
 
   init(limit: Int) {
     self.limit = max(limit, 64)
@@ -115,7 +127,8 @@ final class CipherPool {
         isMade && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_IVLEN, 12, nil) == 1
         && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, count, nil) == 1
     }
-    EVP_CIPHER_CTX_set_padding(context, 0)
+    // Set for AEAD ciphers as well, it would be set again with each nonce.
+    if kind.isBlockCipher { EVP_CIPHER_CTX_set_padding(context, 0) }
     guard isMade else {
       EVP_CIPHER_CTX_free(context)
       return nil
@@ -127,7 +140,8 @@ final class CipherPool {
   func context(_ kind: CipherKind, _ key: Bytes32, _ place: inout CipherSlot) -> OpaquePointer? {
     let index = Int(place.index)
     if index >= 0, index < slots.count, slots[index].stamp == place.stamp {
-      if first[kind.rawValue] != place.index {
+      // A slot moves back by one with each link of its kind: one that is in the front half stays where it is.
+      if links &- slots[index].linked > UInt32(limit / 2) {
         unlink(place.index, kind)
         link(place.index, kind)
       }
@@ -172,6 +186,8 @@ final class CipherPool {
 
   private func link(_ slot: Int32, _ kind: CipherKind) {
     let head = first[kind.rawValue]
+    links &+= 1
+    slots[Int(slot)].linked = links
     slots[Int(slot)].before = -1
     slots[Int(slot)].after = head
     if head >= 0 { slots[Int(head)].before = slot } else { last[kind.rawValue] = slot }
