@@ -31,29 +31,29 @@ import Testing
       ("PRAGMA application_id = 0", "is a database, but not an imdump store"),
       (
         "PRAGMA user_version = 8",
-        "is a store of format 8, and this imdump reads format 9: index its captures again"
+        "is a store of format 8, and this imdump reads format 10: index its captures again"
       ),
       (
         "PRAGMA user_version = -2147483648",
-        "is a store of format -2147483648, and this imdump reads format 9: index its captures again"
+        "is a store of format -2147483648, and this imdump reads format 10: index its captures again"
       ),
-      ("CREATE TABLE more (id)", "has the table 'more', which is not in store format 9, and is not read"),
-      ("CREATE VIEW more AS SELECT 1", "has the view 'more', which is not in store format 9, and is not read"),
+      ("CREATE TABLE more (id)", "has the table 'more', which is not in store format 10, and is not read"),
+      ("CREATE VIEW more AS SELECT 1", "has the view 'more', which is not in store format 10, and is not read"),
       (
         "CREATE VIRTUAL TABLE more USING fts5(x)",
-        "has the table 'more', which is not in store format 9, and is not read"
+        "has the table 'more', which is not in store format 10, and is not read"
       ),
       (
         "CREATE TRIGGER t AFTER INSERT ON capture BEGIN DELETE FROM message; END",
-        "has the trigger 't', which is not in store format 9, and is not read"
+        "has the trigger 't', which is not in store format 10, and is not read"
       ),
       (
         "DROP VIEW sessions; CREATE VIEW sessions AS SELECT * FROM session",
-        "its view 'sessions' does not match store format 9, and is not used"
+        "its view 'sessions' does not match store format 10, and is not used"
       ),
-      ("ALTER TABLE capture ADD COLUMN more", "its table 'capture' does not match store format 9, and is not used"),
-      ("DROP TABLE receipt", "is missing the table 'receipt' of store format 9"),
-      ("DROP TABLE fate; DROP TABLE cause", "is missing the table 'cause' of store format 9"),
+      ("ALTER TABLE capture ADD COLUMN more", "its table 'capture' does not match store format 10, and is not used"),
+      ("DROP TABLE receipt", "is missing the table 'receipt' of store format 10"),
+      ("DROP TABLE fate; DROP TABLE cause", "is missing the table 'cause' of store format 10"),
     ])
   func aForeignSchemaIsRefusedByName(_ sql: String, _ words: String) throws {
     let store = try MadeStore([])
@@ -207,7 +207,7 @@ import Testing
     }
     #expect(Array(header[68..<72]) == Array("imst".utf8))
     // The version of the format: whoever reads another one says so.
-    #expect(Array(header[60..<64]) == [0, 0, 0, 9])
+    #expect(Array(header[60..<64]) == [0, 0, 0, 10])
   }
 
   @Test(

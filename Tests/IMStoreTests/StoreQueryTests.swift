@@ -48,7 +48,7 @@ import Testing
     arguments: [
       ("SELECT count(*) FROM messages", ["5"]), ("SELECT 1.5", ["1.5"]), ("SELECT NULL", ["-"]),
       ("SELECT x'0102'", ["2 bytes"]),
-      ("SELECT text FROM message_text WHERE id = 2;", ["hello again"]), ("PRAGMA user_version", ["9"]),
+      ("SELECT text FROM message_text WHERE id = 2;", ["hello again"]), ("PRAGMA user_version", ["10"]),
       ("PRAGMA table_info(info)", ["0", "1"]), ("VALUES (1), (2)", ["1", "2"]),
       ("WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 3) SELECT x FROM c", ["1", "2", "3"]),
       ("SELECT rowid FROM message_search WHERE message_search MATCH imdump_search('晚上')", ["1", "3"]),
