@@ -98,7 +98,7 @@ import Testing
     #expect(server?.prefix(7) == ["192.0.2.9:8081", "tjp", "5", "60.00", "%", "20.00", "%"])
     let all = lines.first { $0.hasPrefix("all ") }.map { $0.split(separator: " ").map(String.init) }
     #expect(all?.prefix(2) == ["all", "15"])
-    #expect(lines.contains { $0.hasPrefix("refused: data with 403: 3") } && lines.contains { $0.hasPrefix("#7 ") })
+    #expect(lines.contains { $0.hasPrefix("rejected: data with 403: 3") } && lines.contains { $0.hasPrefix("#7 ") })
   }
 
   /// Of many servers the first fifty have a line.

@@ -104,6 +104,7 @@ import Testing
         + two.map { message in
           var message = message
           message.id += UInt32(one.count)
+          message.client = message.connection
           message.connection += connections
           message.capture = 1
           return message

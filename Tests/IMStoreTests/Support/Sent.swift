@@ -45,6 +45,8 @@ struct Sent {
   /// The name of its client, in the second protocol.
   var name: String?
   var connection: UInt32 = 1
+  /// The number of its client's address and port, where that is not the connection's.
+  var client: UInt32?
   var plan: UInt8 = 0
   var sequence: UInt64?
   var bodyCount = 10
@@ -68,10 +70,11 @@ struct Sent {
     change(&self)
   }
 
-  /// The ends of the connection with this number.
-  static func info(_ serial: UInt32, plan: UInt8 = 0) -> ConnectionInfo {
+  /// The ends of the connection with this number, or of that client.
+  static func info(_ serial: UInt32, plan: UInt8 = 0, client: UInt32? = nil) -> ConnectionInfo {
+    let number = client ?? serial
     var info = ConnectionInfo(
-      told: serial, client: Endpoint(address: IPAddress(v4: 0xc000_0200 + serial), port: UInt16(40_000 + serial)),
+      told: serial, client: Endpoint(address: IPAddress(v4: 0xc000_0200 + number), port: UInt16(40_000 + number)),
       server: Endpoint(address: IPAddress(v4: 0xc633_6401), port: 8_080))
     info.plan = plan
     return info
@@ -90,7 +93,8 @@ struct Sent {
       frame.flags.insert(.sequence)
     }
     return FirstCopy(
-      frame, Self.info(connection, plan: plan), direction, Self.plans[Int(plan)], capture: capture, place: place)
+      frame, Self.info(connection, plan: plan, client: client), direction, Self.plans[Int(plan)], capture: capture,
+      place: place)
   }
 
   var exchange: Exchange {
