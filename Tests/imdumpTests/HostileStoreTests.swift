@@ -10,26 +10,26 @@ import Testing
 @Suite struct HostileStoreTests {
   /// What was changed in a store, by SQL, and what is said of it.
   private static let changes = [
-    ("CREATE VIEW extra AS SELECT 1", "has the view 'extra', which is not in store format 9"),
-    ("CREATE TABLE extra (id)", "has the table 'extra', which is not in store format 9"),
-    ("CREATE INDEX extra ON message (id)", "has the index 'extra', which is not in store format 9"),
+    ("CREATE VIEW extra AS SELECT 1", "has the view 'extra', which is not in store format 10"),
+    ("CREATE TABLE extra (id)", "has the table 'extra', which is not in store format 10"),
+    ("CREATE INDEX extra ON message (id)", "has the index 'extra', which is not in store format 10"),
     (
       "CREATE TRIGGER extra AFTER INSERT ON name_cache BEGIN DELETE FROM message; END",
-      "has the trigger 'extra', which is not in store format 9"
+      "has the trigger 'extra', which is not in store format 10"
     ),
     (
       "DROP VIEW messages; CREATE VIEW messages AS SELECT randomblob(1 << 30) AS type",
-      "its view 'messages' does not match store format 9"
+      "its view 'messages' does not match store format 10"
     ),
     ("DROP TABLE capture; CREATE TABLE capture (id, path, byte_count, more)", "its table 'capture' does not match"),
     (
       "DROP INDEX session_name; CREATE INDEX session_name ON session (profile)",
       "its index 'session_name' does not match"
     ),
-    ("DROP TABLE checksum", "is missing the table 'checksum' of store format 9"),
-    ("DROP VIEW problems", "is missing the view 'problems' of store format 9"),
-    ("CREATE TABLE \"e\u{1b}[2J\" (id)", "has the table 'e\\x1b[2J', which is not in store format 9"),
-    ("ANALYZE", "has the table 'sqlite_stat1', which is not in store format 9"),
+    ("DROP TABLE checksum", "is missing the table 'checksum' of store format 10"),
+    ("DROP VIEW problems", "is missing the view 'problems' of store format 10"),
+    ("CREATE TABLE \"e\u{1b}[2J\" (id)", "has the table 'e\\x1b[2J', which is not in store format 10"),
+    ("ANALYZE", "has the table 'sqlite_stat1', which is not in store format 10"),
   ]
 
   @Test(arguments: changes)
