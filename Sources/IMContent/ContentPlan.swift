@@ -44,6 +44,8 @@ package struct ContentForm: Sendable {
   package var kind: ContentKind
   /// Whether the names of headers are compared without regard to case.
   package var ignoresCase = false
+  /// Whether something else than an empty line ends a block of headers.
+  package var isOpen = false
   /// The name of the XML element that holds a whole stream: its tags are contents of their own. Empty where there is none.
   package var stream: [UInt8] = []
   /// The byte that ends a pair.
@@ -143,6 +145,8 @@ package struct ContentPlan: BitwiseCopyable, @unchecked Sendable {
   package var slotCount: Int
   /// Whether the names of headers are compared without regard to case.
   package var ignoresCase = false
+  /// Whether something else than an empty line ends a block of headers.
+  var isOpen = false
   /// The byte that ends a pair.
   package var separator: UInt8 = 1
   /// The node that wants the name of the outermost element; 0 where none does.
@@ -284,7 +288,8 @@ package struct ContentPlanBuilder {
     for (i, node) in full.nodes.enumerated() { (nodes + i).initialize(to: node) }
     for (i, byte) in full.names.enumerated() { (names + i).initialize(to: byte) }
     return ContentPlan(
-      kind: form.kind, slotCount: slotCount, ignoresCase: form.ignoresCase, separator: form.separator,
+      kind: form.kind, slotCount: slotCount, ignoresCase: form.ignoresCase, isOpen: form.isOpen,
+      separator: form.separator,
       elementNode: UInt8(full.nodes.firstIndex { $0.kind == .element } ?? 0), streamOffset: UInt16(streamOffset),
       streamCount: UInt8(min(255, form.stream.count)), nodes: UnsafePointer(nodes), names: UnsafePointer(names),
       root: full.root)

@@ -4,25 +4,29 @@ extension ContentPlan {
 
   /// Finds the words and headers that paths lead to in a first line, lines of `name: value`, and an empty line; the content ends after
   /// that. Of equal names the first counts. A line without a colon is malformed.
+  ///
+  /// Where something else ends the block, see `isOpen`, its last line needs no line feed, and its first one may be a header, too.
   func scanHeaders(
     _ bytes: UnsafePointer<UInt8>, _ count: Int, _ values: UnsafeMutablePointer<ContentValue>
   ) -> ContentResult {
     var at = 0
     for line in 0..<Self.maximumLines {
       let start = at
+      if isOpen, start == count { return line > 0 ? .whole(count) : .malformed(0) }
       while at < count, bytes[at] != 0x0a { at &+= 1 }
-      guard at < count else { return .cut }
+      guard at < count || isOpen else { return .cut }
       var end = at
       if end > start, bytes[end &- 1] == 0x0d { end &-= 1 }
-      at &+= 1
+      at = min(count, at &+ 1)
       if line == 0 {
         guard end > start else { return .malformed(start) }
         scanWords(bytes, start, end, values)
-        continue
+        guard isOpen else { continue }
       }
       if end == start { return .whole(at) }
       var colon = start
       while colon < end, bytes[colon] != 0x3a { colon &+= 1 }
+      if line == 0, colon == end || colon == start { continue }
       guard colon < end, colon > start else { return .malformed(start) }
       let place = node(root, named: bytes + start, colon &- start, ignoresCase: ignoresCase)
       guard place != 0 else { continue }

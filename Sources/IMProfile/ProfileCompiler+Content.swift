@@ -32,7 +32,9 @@ extension ProfileCompiler {
       throw content.error("frames between delimiters have no 'content'; frames that are 'terminated' have")
     }
     if draft.plan.framing.kind != .length { return false }
-    for key in ["content", "from-server", "counters", "preface"] where try root.optional(key) != nil { return true }
+    for key in ["content", "from-server", "counters", "preface", "compression"] where try root.optional(key) != nil {
+      return true
+    }
     guard let header = try root.optional("header") else { return true }
     if !header.isScalar, try header.optional("parts") != nil { return true }
     if let fields = try root.optional("fields"), !fields.isScalar {
@@ -179,6 +181,10 @@ extension ProfileCompiler {
         try reader.allow("kind", "lead", "case", "separator")
         if let separator = try reader.optional("separator") { content.form.separator = try separator.bytes(1...1)[0] }
         name = try reader.required("kind")
+        if let letters = try reader.optional("case") {
+          guard try letters.text() == "ignored" else { throw letters.error("'case' must be ignored, or left out") }
+          content.form.ignoresCase = true
+        }
         if let lead = try reader.optional("lead") { try self.lead(lead, &content) }
       }
       let word = try name.text()
@@ -191,6 +197,7 @@ extension ProfileCompiler {
         throw name.error("frames that end like this contain \(content.kind.name)")
       }
       content.kind = kind
+      content.form.isOpen = draft.plan.framing.kind != .headers
     }
     self.content = content
     if try root.optional("sequence") == nil, content.kind != .bytes {
@@ -577,6 +584,7 @@ extension ProfileCompiler {
     content.plan.partCount = UInt8(content.parts.count)
     if let counters = try root.optional("counters") { try self.counters(counters, &content) }
     if let preface = try root.optional("preface") { try self.preface(preface, &content) }
+    if let compression = try root.optional("compression") { try self.compression(compression, &content) }
     if content.inner.slotCount > 0 { content.plan.inner = content.inner.plan(ContentForm(.json)) }
     if content.kind != .bytes {
       content.plan.content = content.builder.plan(content.form)

@@ -86,6 +86,28 @@ extension ProfileCompiler {
     return index
   }
 
+  /// Bodies that are compressed, each by itself.
+  mutating func compression(_ reader: YAMLReader, _ content: inout ContentDraft) throws(ProfileError) {
+    try reader.allow("kind", "sized", "after")
+    guard draft.plan.framing.kind == .counted else {
+      throw reader.error("'compression' is for frames with a length")
+    }
+    let kind = try reader.required("kind")
+    guard try kind.text() == "zlib" else { throw kind.error("the compression must be zlib") }
+    content.plan.isZlib = true
+    if let sized = try reader.optional("sized") {
+      guard try sized.text() == "varint" else { throw sized.error("'sized' must be varint") }
+      content.plan.tellsSize = true
+    }
+    guard let after = try reader.optional("after") else {
+      content.plan.isAlwaysZlib = true
+      return
+    }
+    for type in after.isScalar ? [after] : try after.elements() {
+      draft.kinds[try index(type)].flags.insert(.startsCompression)
+    }
+  }
+
   /// Bytes that are once at the beginning of a side.
   mutating func preface(_ reader: YAMLReader, _ content: inout ContentDraft) throws(ProfileError) {
     try reader.allow("client", "server")

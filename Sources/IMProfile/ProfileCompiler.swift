@@ -71,7 +71,8 @@ package struct ProfileCompiler {
     try root.allow(
       "profile", "version", "title", "description", "ports", "place", "framing", "header", "length", "trailer",
       "fields", "checksum", "sequence", "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing",
-      "variable", "heartbeat", "identity", "named", "content", "counters", "preface", "from-server")
+      "variable", "heartbeat", "identity", "named", "content", "counters", "preface", "from-server",
+      "compression")
     let name = try root.required("profile").text()
     guard !name.isEmpty, name.count <= 32, name.utf8.allSatisfy(Self.isNameByte) else {
       throw try root.required("profile").error("a profile's name must be 1 to 32 of a-z, 0-9, - and _")

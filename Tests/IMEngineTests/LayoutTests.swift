@@ -122,6 +122,14 @@ import Testing
         request: "0x4151", answer: "0x4152"), request: { Array("AQ\($0)x\r\n".utf8) },
       answer: { Array("AR\($0)\r\n".utf8) }),
     Layout(
+      name: "header lines up to an empty line",
+      profile: page(
+        "blocks",
+        "framing: { kind: terminated, ends: 0D0A0D0A }\ncontent: { kind: headers, case: ignored }\n"
+          + "fields: { type: { which: [Action, Response] }, sequence: { at: actionid } }", request: "Action",
+        answer: "Response"), request: { Array("Action: Ping\r\nActionID: \($0)\r\n\r\n".utf8) },
+      answer: { Array("Response: Success\r\nMessage: 10:20\r\nActionID: \($0)\r\n\r\n".utf8) }),
+    Layout(
       name: "digits among words",
       profile: """
         profile: words
@@ -174,6 +182,58 @@ import Testing
       let run = Run(talk.packets, plans: [plan])
       #expect(run.heard.finished.count { $0.fate == .acked } == (last.hasPrefix("0") ? 1 : 0))
     }
+  }
+
+  /// Bytes as zlib has them that compresses nothing.
+  private static func stored(_ bytes: [UInt8]) -> [UInt8] {
+    var (a, b): (UInt32, UInt32) = (1, 0)
+    for byte in bytes {
+      a = (a + UInt32(byte)) % 65_521
+      b = (b + a) % 65_521
+    }
+    let count = UInt8(bytes.count)
+    return [0x78, 0x01, 1, count, 0, ~count, 0xff] + bytes + number(Int(b), 2) + number(Int(a), 2)
+  }
+
+  /// Bodies that are compressed after a frame that says so, some of them.
+  @Test(arguments: [1, 3, 1_400]) func compressedBodies(_ size: Int) throws {
+    let plan = try ProfileCompiler.compile(
+      """
+      profile: packed
+      version: 1
+      ports: [7000]
+      header: { length: 1 }
+      length: { offset: 0, encoding: varint }
+      compression: { kind: zlib, sized: varint, after: set_compression }
+      fields: { type: [side, { offset: 0, size: 2 }], sequence: { offset: 2, size: 2 } }
+      types:
+        "client 0x1201": { name: request, role: message, answered: true, length: 4 }
+        "server 0x1301": { name: answer, role: acknowledgment, answers: [request], length: 4 }
+        "server 0x1003": { name: set_compression, role: control }
+      sequence: { kind: identifier }
+      """, source: "packed.yaml")
+    func frame(_ body: [UInt8]) -> [UInt8] { [UInt8(body.count)] + body }
+    func packed(_ body: [UInt8], _ isCompressed: Bool) -> [UInt8] {
+      frame(isCompressed ? [UInt8(body.count)] + Self.stored(body) : [0] + body)
+    }
+    var talk = ConversationBuilder(
+      client: Endpoint(address: IPAddress(v4: 0xc000_0215), port: 40_001),
+      server: Endpoint(address: IPAddress(v4: 0xcb00_710a), port: 7_000))
+    talk.segmentSize = size
+    talk.open(at: Scene.ms(0))
+    talk.send(frame([0x12, 1] + Self.number(1)), .clientToServer, at: Scene.ms(100))
+    talk.send(
+      frame([0x10, 3, 1]) + packed([0x13, 1] + Self.number(1), true), .serverToClient, at: Scene.ms(140))
+    for i in 2...10 {
+      let at = Int64(i) * 100
+      talk.send(packed([0x12, 1] + Self.number(i), i % 2 == 0), .clientToServer, at: Scene.ms(at))
+      talk.send(packed([0x13, 1] + Self.number(i), i % 3 == 0), .serverToClient, at: Scene.ms(at + 40))
+    }
+    let run = Run(talk.packets, plans: [plan])
+    run.expectLedgerAddsUp()
+    #expect(run.frames.count == 21)
+    #expect(run.heard.finished.count == 10)
+    #expect(run.heard.finished.allSatisfy { $0.fate == .acked })
   }
 
   /// One acknowledgment for the numbers from one to another.

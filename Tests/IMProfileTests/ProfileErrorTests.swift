@@ -31,7 +31,7 @@ import Testing
   private static let known =
     "profile, version, title, description, ports, place, framing, header, length, trailer, fields, checksum, sequence, "
     + "types, acknowledgment, handshake, receipts, status, tlv, timing, variable, heartbeat, identity, named, content, "
-    + "counters, preface, from-server"
+    + "counters, preface, from-server, compression"
 
   private static let sums =
     "crc32, crc32c, crc16-arc, crc16-modbus, crc16-ccitt-false, crc16-xmodem, crc16-x25, crc16-kermit, adler32, fletcher16, "

@@ -55,7 +55,9 @@ extension UnsafePointer<Plan> {
           for i in 0..<content.slotCount { values[i] = ContentValue() }
         } else {
           switch bytes.scan(content, origin, extent.bodyEnd - origin, values) {
-          case .whole(let count): isMalformed = !bytes.isBlank(origin + count, extent.bodyEnd)
+          case .whole(let count):
+            // A body may follow header lines.
+            isMalformed = content.kind != .headers && !bytes.isBlank(origin + count, extent.bodyEnd)
           case .cut, .malformed: isMalformed = true
           }
         }
@@ -496,7 +498,8 @@ extension UnsafePointer<Plan> {
       if frame.pointee.flags.contains(.sequence) { bits += 4 }
     }
     let kind = frame.pointee.kind.pointee
-    if general.pointee.content == nil, pointee.framing.kind == .counted {
+    // Of a body that was inflated, the bytes on the wire say nothing.
+    if general.pointee.content == nil, pointee.framing.kind == .counted, !frame.pointee.flags.contains(.inflated) {
       if kind.stepCount > 0 {
         guard let weight = weighBody(bytes, frame.pointee, frame.pointee.start + frame.pointee.count) else {
           return nil

@@ -239,6 +239,12 @@ extension UnsafePointer<Plan> {
     return .frame(extent)
   }
 
+  /// The varint at `place`, and its bytes; `nil` where there is none before `end`.
+  func size(_ bytes: borrowing Bytes, _ place: Int, _ end: Int) -> (value: UInt64, count: Int)? {
+    guard let found = Self.length(bytes, place, end, .varint), found.count > 0 else { return nil }
+    return found
+  }
+
   /// A length at `place`, and its bytes: 0 where more bytes would tell; `nil` where there is none.
   private static func length(
     _ bytes: borrowing Bytes, _ place: Int, _ end: Int, _ coding: LengthCoding, digits: Int = 0

@@ -96,6 +96,10 @@ package struct GeneralPlan: BitwiseCopyable, @unchecked Sendable {
   package var isLine = false
   /// The flag of a frame that is sent again, in the header or, by its place, in the content; absent and negative where there is none.
   package var duplicate = Field(), duplicateValue: Int8 = -1
+  /// Whether bodies are zlib, each by itself: after a frame that says so, or always.
+  package var isZlib = false, isAlwaysZlib = false
+  /// Whether a varint in front of such a body tells its inflated length, or 0 where it is not compressed.
+  package var tellsSize = false
   /// Values that are the first of several that is present; `alternativeCount` of them, those of one value in a row.
   package var alternatives: InlineArray<16, Alternative> = InlineArray(repeating: Alternative())
   /// How many there are.
@@ -214,8 +218,9 @@ package struct ConditionalPart: Sendable, BitwiseCopyable {
 }
 
 extension Field {
-  /// What is added to an offset that counts from the end of the length, and to one that counts from that of the parts of the header.
+  /// What is added to an offset that counts from the end of the length.
   package static var afterLength: Int { 4_096 }
+  /// What is added to an offset that counts from the end of the header's parts.
   package static var afterParts: Int { 8_192 }
 
   /// The same field `offset` bytes on.

@@ -258,6 +258,12 @@ struct Flow {
     set { closing = closing & ~0x40 | (newValue ? 0x40 : 0) }
   }
 
+  /// Whether a frame has said that bodies are compressed from then on.
+  var isCompressed: Bool {
+    get { closing & 0x80 != 0 }
+    set { closing = closing & ~0x80 | (newValue ? 0x80 : 0) }
+  }
+
   /// Goes on to the phase behind an event; whether that is another one.
   @discardableResult
   mutating func enter(_ event: PhaseEvent) -> Bool {

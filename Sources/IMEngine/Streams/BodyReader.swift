@@ -59,6 +59,11 @@ struct BodyReader: ~Copyable {
     walker.walk(plan, bytes, at: frame.pointee.body, count: frame.pointee.bodyCount, frame)
   }
 
+  /// Inflates a body of `count` bytes at `offset`; the bytes that it holds, or why there are none.
+  mutating func inflate(_ bytes: borrowing Bytes, _ offset: Int, _ count: Int) -> Inflater.Failure? {
+    inflater.inflate(bytes, offset, count)
+  }
+
   /// The next number of those that stand in the values of the elements with `tag` in the frame's own list, in their order: big-endian
   /// ones of `size` bytes each, or of each value one of up to eight bytes where `size` is 0. What is left of a value behind its last whole
   /// number is no number. `nil` behind the last one.

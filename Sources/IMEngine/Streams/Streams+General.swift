@@ -75,9 +75,55 @@ extension Streams {
 
   /// Reads the frame at `extent` into the frame in hand; false where it is none.
   private mutating func readGeneral(_ side: FlowSide, _ bytes: borrowing Bytes, _ extent: GeneralExtent) -> Bool {
-    currentPlan.readGeneral(
-      bytes, extent, isFromServer: side.direction == .serverToClient,
-      isAnswered: side.flow.pointee.asksForAnswers, contents.pointer, frame)
+    readsZlib = isZlib(side)
+    return readAny(
+      currentPlan, bytes, extent, isFromServer: side.direction == .serverToClient,
+      isAnswered: side.flow.pointee.asksForAnswers, frame)
+  }
+
+  /// Whether the bodies that a side sends are compressed: as a frame has said, or may have where the beginning is not captured.
+  private mutating func isZlib(_ side: FlowSide) -> Bool {
+    guard let general = currentPlan.pointee.general, general.pointee.isZlib else { return false }
+    return general.pointee.isAlwaysZlib || side.flow.pointee.isCompressed
+      || !side.state.pointee.flags.contains(.fromStart)
+  }
+
+  /// Reads the frame at `extent` into `frame`, inflated where bodies are compressed; false where it is none.
+  private mutating func readAny(
+    _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, _ extent: GeneralExtent, isFromServer: Bool,
+    isAnswered: Bool, _ frame: UnsafeMutablePointer<Frame>
+  ) -> Bool {
+    guard readsZlib, extent.preface < 0, let general = plan.pointee.general, general.pointee.isZlib else {
+      return plan.readGeneral(
+        bytes, extent, isFromServer: isFromServer, isAnswered: isAnswered, contents.pointer, frame)
+    }
+    var extent = extent
+    var isPlain = false
+    if general.pointee.tellsSize {
+      guard let (size, width) = plan.size(bytes, extent.body, extent.bodyEnd) else { return false }
+      extent.body += width
+      extent.lengthEnd += width
+      isPlain = size == 0
+    }
+    guard !isPlain, bodies.inflate(bytes, extent.body, extent.bodyEnd - extent.body) == nil else {
+      return plan.readGeneral(
+        bytes, extent, isFromServer: isFromServer, isAnswered: isAnswered, contents.pointer, frame)
+    }
+    let count = bodies.inflater.count
+    let start = UnsafeRawPointer(bodies.inflater.output.pointer)
+    // SAFETY: the inflater's output has slack after it, and stays what it is until the next body is inflated.
+    let inflated = Bytes(RawSpan(_unsafeStart: start, byteCount: count + RawBuffer.slack))
+    let inner = GeneralExtent(start: 0, body: 0, bodyEnd: count, end: count)
+    let isFrame = plan.readGeneral(
+      inflated, inner, isFromServer: isFromServer, isAnswered: isAnswered, contents.pointer, frame)
+    // On the wire it is what it is; texts in what was inflated have no place there.
+    frame.pointee.start = extent.start
+    frame.pointee.headerCount = extent.body - extent.start
+    frame.pointee.count = extent.end - extent.start
+    frame.pointee.trailerCount = extent.end - extent.bodyEnd
+    (frame.pointee.identityCount, frame.pointee.subjectCount) = (0, 0)
+    frame.pointee.flags.insert(.inflated)
+    return isFrame
   }
 
   /// One whole frame of the general reader.
@@ -97,6 +143,7 @@ extension Streams {
       frame.pointee.flags.remove(.answered)
     }
     let flags = frame.pointee.kind.pointee.flags
+    if flags.contains(.startsCompression) { side.flow.pointee.isCompressed = true }
     if currentPlan.pointee.general?.pointee.hasCounter ?? false { count(side) }
     complete(side, bytes)
     if flags.contains(.acknowledgesToo), frame.pointee.flags.contains(.answered), frame.pointee.checksumStatus != .bad {
@@ -243,6 +290,7 @@ extension Streams {
   ) -> SearchResult {
     let plan = currentPlan.layout(ofServer: side.direction == .serverToClient)
     let (start, end) = (partial.pointee.start, partial.pointee.end)
+    readsZlib = isZlib(side)
     switch plan.pointee.framing.kind {
     case .message:
       guard let message = message(side, partial, from: start) else { return .none }
@@ -316,10 +364,11 @@ extension Streams {
         // Of one that is not whole, nothing is known.
         return .open(at > position ? bits : 0)
       case .frame(let extent):
-        partial.pointee.search.credit -= (extent.end - extent.start) >> 4
+        // What is inflated may grow to a hundred times its length.
+        partial.pointee.search.credit -= readsZlib ? (extent.end - extent.start) * 6 : (extent.end - extent.start) >> 4
         guard
-          plan.readGeneral(
-            bytes, extent, isFromServer: isFromServer, isAnswered: true, contents.pointer, &probe),
+          readAny(
+            plan, bytes, extent, isFromServer: isFromServer, isAnswered: true, &probe),
           let found = plan.evidence(ofGeneral: &probe, bytes), found >= 0
         else { return .none }
         bits += found
@@ -339,6 +388,7 @@ extension Streams {
     let plan = currentPlan.layout(ofServer: isFromServer)
     let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
     let end = partial.pointee.end
+    readsZlib = isZlib(side)
     var position = partial.pointee.start
     let isMessage = plan.pointee.framing.kind == .message
     if !side.state.pointee.flags.contains(.fromStart), !isMessage {
@@ -364,8 +414,8 @@ extension Streams {
         position = extent.end
         guard extent.end > extent.start else { return bits }
         guard
-          plan.readGeneral(
-            bytes, extent, isFromServer: isFromServer, isAnswered: true, contents.pointer, &probe),
+          readAny(
+            plan, bytes, extent, isFromServer: isFromServer, isAnswered: true, &probe),
           let found = plan.evidence(ofGeneral: &probe, bytes)
         else {
           failures += 1
@@ -373,6 +423,7 @@ extension Streams {
           continue
         }
         bits += found
+        if probe.kind.pointee.flags.contains(.startsCompression) { readsZlib = true }
         if bits >= 400 { return bits }
       }
     }
@@ -434,6 +485,7 @@ extension Streams {
   /// beginning was not captured.
   mutating func innerProof(_ bytes: borrowing Bytes, _ start: Int, _ end: Int) -> Int {
     var best = 0
+    readsZlib = false
     for isFromServer in [false, true] {
       let plan = currentPlan.layout(ofServer: isFromServer)
       var position = start
@@ -445,8 +497,8 @@ extension Streams {
         guard let stop,
           case .frame(let extent) = plan.nextGeneral(bytes, position, end, message: position..<stop, contents.pointer),
           extent.end > position,
-          plan.readGeneral(
-            bytes, extent, isFromServer: isFromServer, isAnswered: true, contents.pointer, &probe),
+          readAny(
+            plan, bytes, extent, isFromServer: isFromServer, isAnswered: true, &probe),
           let found = plan.evidence(ofGeneral: &probe, bytes)
         else { break }
         bits += found
@@ -462,6 +514,7 @@ extension Streams {
     if let reader = reader(side) { return reader.pointee.isMasked ? side.number : side.peer.number }
     let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
     var votes = 0
+    readsZlib = isZlib(side)
     for isFromServer in [false, true] {
       partial.pointee.beginSearch()
       guard var position = firstGeneral(bytes, partial, isFromServer) else { continue }
@@ -470,8 +523,8 @@ extension Streams {
         guard position < partial.pointee.end,
           case .frame(let extent) = currentPlan.layout(ofServer: isFromServer).nextGeneral(
             bytes, position, partial.pointee.end, message: nil, contents.pointer),
-          currentPlan.readGeneral(
-            bytes, extent, isFromServer: isFromServer, isAnswered: true, contents.pointer, &probe)
+          readAny(
+            currentPlan, bytes, extent, isFromServer: isFromServer, isAnswered: true, &probe)
         else { break }
         if probe.kind.pointee.flags.contains(.fromClient) { votes += 4 }
         if probe.kind.pointee.flags.contains(.fromServer) { votes -= 4 }

@@ -11,7 +11,9 @@ enum ExportableKeys {
       "profile", "version", "title", "description", "ports", "place", "framing", "header", "length", "trailer",
       "fields", "checksum", "sequence", "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing",
       "variable", "heartbeat", "identity", "named", "content", "counters", "preface", "from-server",
+      "compression",
     ],
+    "compression": ["kind", "sized", "after"],
     "from-server": ["header", "length", "fields"],
     "framing": [
       "kind", "delimiter", "escape", "maximum", "records", "begins", "ends", "body", "beat", "lines", "case", "stream",
