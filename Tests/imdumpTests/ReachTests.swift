@@ -54,4 +54,29 @@ import Testing
     }
     #expect(fates == truth.fates)
   }
+
+  /// The worked examples of docs/profiles.md find the same fates, of the types that they name.
+  @Test(
+    arguments: [
+      ("events", "socketio-chat", 3), ("requests", "turms-chat", 2), ("frames", "stomp-queue", 5),
+      ("stanzas", "xmpp-chat", 3), ("confirms", "amqp091-confirms", 2),
+    ]) func workedExamples(_ name: String, _ sample: String, _ count: Int) throws
+  {
+    let text = try String(contentsOf: Command.folder.appending(path: "docs/profiles.md"), encoding: .utf8)
+    let block = try #require(text.components(separatedBy: "```yaml\n").first { $0.hasPrefix("profile: \(name)\n") })
+    let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).yaml")
+    try Data(block.components(separatedBy: "```")[0].utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let data = try Data(contentsOf: Command.folder.appending(path: "Samples/\(sample).pcap.truth.json"))
+    let truth = try JSONDecoder().decode(Truth.self, from: data)
+    let lines = try Command.run(["messages", "-q", "--json", "Samples/\(sample).pcap", "--profile", file.path]).output
+    var fates: [String: [String: Int]] = [:]
+    for line in lines.split(separator: "\n") {
+      let message = try JSONDecoder().decode(Message.self, from: Data(line.utf8))
+      guard message.fate != "unacknowledged" else { continue }
+      fates[message.type, default: [:]][message.fate == "pending" ? "unanswered" : message.fate, default: 0] += 1
+    }
+    #expect(fates.count == count)
+    for (type, found) in fates { #expect(found == truth.fates[type], "\(type)") }
+  }
 }
