@@ -109,7 +109,7 @@ let package = Package(
     room(
       "IMProfile", ["IMEngine", "IMContent", "IMFields", "IMYAML", "IMWire"],
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")], isCold: true, isQuick: true),
-    room("IMInference", ["IMEngine", "IMWire"], isCold: true, isQuick: true),
+    room("IMInference", ["IMEngine", "IMContent", "IMWire"], isCold: true, isQuick: true),
     room("IMRedaction", ["IMEngine", "IMFields", "IMWire", "CMachine"]),
     room("IMMetrics", ["IMEngine", "IMTLS", "IMWire"]),
     room("IMFilter", ["IMWire"]),

@@ -20,8 +20,17 @@ package struct FoundFraming: Sendable {
   package let proof: Double
   /// Other framings that cut the samples in the same places.
   package let equals: [FramingHypothesis]
-  /// Frames whose body looks like an object of JSON.
-  package let jsonCount: Int
+}
+
+extension FoundFraming {
+  /// The framing of a content behind a number that is its length; `nil` for any other.
+  init?(_ content: FoundContent) {
+    guard case .counted(.number(let place, let adds), _) = content.framing else { return nil }
+    self.init(
+      hypothesis: .length(place, adds: adds), frameCount: content.frameCount, byteCount: content.byteCount,
+      explainedCount: content.explainedCount, hits: content.hits, chances: content.chances, errors: content.errors,
+      proof: 0, equals: [])
+  }
 }
 
 /// Finds how the frames of samples end, by testing hypotheses.
@@ -88,22 +97,26 @@ package struct FramingFinder {
       $0.score >= 0.85 * first.score && $0.walk.cuts <= first.walk.cuts && $0.hypothesis.isPart(of: first.hypothesis)
         || Self.areSame($0.walk, first.walk)
     }
-    let chosen = widened(related.min { Self.rank($0.hypothesis) < Self.rank($1.hypothesis) } ?? first)
+    let chosen = widened(
+      withoutMagic(related.min { Self.rank($0.hypothesis) < Self.rank($1.hypothesis) } ?? first, full))
     let equals = full.filter { $0.hypothesis != chosen.hypothesis && Self.areSame($0.walk, chosen.walk) }
     return FoundFraming(
       hypothesis: chosen.hypothesis, frameCount: chosen.walk.frames.count, byteCount: chosen.walk.byteCount,
       explainedCount: chosen.walk.explainedCount, hits: chosen.walk.hits, chances: chosen.walk.chances,
-      errors: chosen.walk.errors, proof: chosen.score, equals: equals.map(\.hypothesis),
-      jsonCount: chosen.walk.frames.count { isJSON($0) })
+      errors: chosen.walk.errors, proof: chosen.score, equals: equals.map(\.hypothesis))
   }
 
-  /// Whether a frame ends like an object of JSON that begins shortly after its first byte.
-  private func isJSON(_ frame: FrameWalk.Place) -> Bool {
-    let bytes = views[Int(frame.sample)].bytes[Int(frame.start)..<Int(frame.start + frame.count)]
-    guard let end = bytes.last(where: { ![0x0a, 0x0d, 0x20, 0].contains($0) }), end == UInt8(ascii: "}") else {
-      return false
+  /// The framing by the lower byte alone, where the upper one is always the same and not 0: a magic number in front of a length of one
+  /// byte, of which a part of the bits is 0.
+  private func withoutMagic(_ scored: Scored, _ all: [Scored]) -> Scored {
+    guard case .length(let place, let adds) = scored.hypothesis, place.size == 2, !place.isWhole else { return scored }
+    let lower = FramingHypothesis.length(NumberPlace(offset: place.lowestByte, size: 1), adds: adds)
+    let upper = place.isLittleEndian ? place.end - 1 : place.offset
+    guard let other = all.first(where: { $0.hypothesis == lower && Self.areSame($0.walk, scored.walk) }) else {
+      return scored
     }
-    return bytes.prefix(32).contains(UInt8(ascii: "{"))
+    let values = Set(other.walk.frames.map { views[Int($0.sample)].bytes[Int($0.start) + upper] })
+    return values.count == 1 && values != [0] ? other : scored
   }
 
   /// The framing by a number of twice the size, as often as that explains as much: the upper half of a number in front of the body, which
@@ -126,6 +139,12 @@ package struct FramingFinder {
   fileprivate static func areSame(_ a: FrameWalk, _ b: FrameWalk) -> Bool {
     a.frames.count == b.frames.count
       && zip(a.frames, b.frames).allSatisfy { $0.sample == $1.sample && $0.start == $1.start && $0.count == $1.count }
+  }
+
+  /// Whether two framings end frames in the same way, as far as samples tell.
+  static func isSame(_ a: FoundFraming, _ b: FoundFraming) -> Bool {
+    a.hypothesis == b.hypothesis || a.hypothesis.isPart(of: b.hypothesis) || a.equals.contains(b.hypothesis)
+      || b.equals.contains(a.hypothesis)
   }
 
   /// Which of hypotheses that cut alike is written down: the widest number that stands on a multiple of its size, since the

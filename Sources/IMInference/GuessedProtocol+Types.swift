@@ -110,14 +110,19 @@ extension GuessedProtocol {
 
   // MARK: Lines
 
+  /// The first word of a line; `nil` where it cannot be a type.
+  static func word(_ bytes: UnsafeBufferPointer<UInt8>, _ entry: FrameTable.Entry) -> String? {
+    let line = UnsafeBufferPointer(rebasing: bytes[entry.range])
+    let word = line.drop { $0 == 0x20 || $0 == 0x09 }.prefix { $0 != 0x20 && $0 != 0x09 }
+    guard (1...32).contains(word.count), word.allSatisfy({ (0x21...0x7e).contains($0) }) else { return nil }
+    return String(decoding: word, as: UTF8.self)
+  }
+
   /// The types of lines: their first words.
   mutating func findWords() {
     var known: [String: Kind] = [:]
     for entry in table.entries {
-      let line = table.bytes[entry.range]
-      let word = line.drop { $0 == 0x20 || $0 == 0x09 }.prefix { $0 != 0x20 && $0 != 0x09 }
-      guard (1...32).contains(word.count), word.allSatisfy({ (0x21...0x7e).contains($0) }) else { continue }
-      let text = String(decoding: word, as: UTF8.self)
+      guard let text = table.bytes.withUnsafeBufferPointer({ Self.word($0, entry) }) else { continue }
       guard known.count < 4_096 || known[text] != nil else { continue }
       var kind = known[text] ?? Kind(value: UInt64(known.count), word: text)
       kind.counts[entry.direction & 1] += 1

@@ -87,14 +87,82 @@ package struct GuessedProtocol: Sendable {
   package var time: (place: NumberPlace, isMilliseconds: Bool, share: Share)?
   /// What is the same in all frames of a connection and differs between connections.
   package var session: (place: NumberPlace, values: Int, connections: Int, share: Share)?
+  /// What follows the header, where its ends prove the framing.
+  package var content: FoundContent?
+  /// What the bytes that were left out of a first guess say of it.
+  package var heldOut: HeldOut?
+
+  /// What some connections, or the last quarter of the only one, say of a guess made without them.
+  package struct HeldOut: Equatable, Sendable {
+    /// Connections that were left out; 0 where it was the last quarter of the only one.
+    package var connections = 0
+    /// Bytes that were left out, and those in frames.
+    package var bytes = 0, explained = 0
+    /// Frames, and those of a type seen before.
+    package var frames = 0, known = 0
+    /// Whether the guess ends frames as the guess from all bytes does.
+    package var isSameFraming = false
+
+    /// Nothing was held out.
+    package init() {}
+  }
 }
 
 extension GuessedProtocol {
   /// Guesses the protocol of `samples`; `nil` where no framing is proved. `seconds` is when the capture was made, in seconds
   /// since 1970.
-  package init?(_ samples: [StreamSample], seconds: ClosedRange<Int64>) {
-    guard let framing = FramingFinder.find(samples) else { return nil }
-    self.framing = framing
+  ///
+  /// `content` is what was found behind headers whose length is a number: then only the header is looked at.
+  package init?(_ samples: [StreamSample], seconds: ClosedRange<Int64>, content: FoundContent? = nil) {
+    self.init(all: samples, seconds: seconds, content: content)
+    heldOut = holdOut(samples, seconds)
+  }
+
+  /// The guess from a part of the samples, held against the others.
+  private func holdOut(_ samples: [StreamSample], _ seconds: ClosedRange<Int64>) -> HeldOut? {
+    let chosen = HeldOutConnections(samples.map(\.connection))
+    let learning: [StreamSample]
+    let last: [StreamSample]
+    if chosen.connections.isEmpty {
+      let parts = samples.map { $0.split() }
+      (learning, last) = (parts.map(\.first), parts.compactMap(\.last))
+    } else {
+      learning = samples.filter { !chosen.contains($0.connection) }
+      last = samples.filter { chosen.contains($0.connection) }
+    }
+    guard !last.isEmpty, let learned = GuessedProtocol(all: learning, seconds: seconds, content: content) else {
+      return nil
+    }
+    var held = HeldOut()
+    held.connections = chosen.connections.count
+    let walk = FrameWalk(last.views(), learned.framing.hypothesis, limit: .max)
+    (held.bytes, held.explained) = (walk.byteCount, walk.explainedCount)
+    held.isSameFraming = FramingFinder.isSame(learned.framing, framing)
+    let table = FrameTable(last, learned.framing.hypothesis)
+    held.frames = table.entries.count
+    let words = Set(learned.kinds.compactMap(\.word))
+    let values = Set(learned.kinds.map(\.value))
+    table.bytes.withUnsafeBufferPointer { bytes in
+      for entry in table.entries {
+        if words.isEmpty {
+          if let value = learned.kindValue(entry, bytes), values.contains(value) { held.known += 1 }
+        } else if let word = Self.word(bytes, entry), words.contains(word) {
+          held.known += 1
+        }
+      }
+    }
+    return held.frames > 0 ? held : nil
+  }
+
+  private init?(all samples: [StreamSample], seconds: ClosedRange<Int64>, content: FoundContent?) {
+    self.content = content
+    if let content {
+      guard let framing = FoundFraming(content) else { return nil }
+      self.framing = framing
+    } else {
+      guard let framing = FramingFinder.find(samples) else { return nil }
+      self.framing = framing
+    }
     table = FrameTable(samples, framing.hypothesis)
     guard table.entries.count >= 4 else { return nil }
     if case .line = framing.hypothesis {
@@ -117,6 +185,7 @@ extension GuessedProtocol {
       if let inner = innerLength { claimed.formUnion(inner.place.offset..<inner.place.end) }
     case .line: break
     }
+    if let content, case .counted(_, let header) = content.framing { width = min(width, header) }
     checksum = ChecksumFinder(table, claimed: claimed, width: width).find()
     if let sum = checksum {
       switch sum.place {
@@ -143,6 +212,7 @@ extension GuessedProtocol {
     if let session { claimed.formUnion(session.place.offset..<session.place.end) }
     numberBits = findNumberBits()
     settleHeader(claimed)
+    if let content, case .counted(_, let header) = content.framing { (headerCount, headerIsCertain) = (header, true) }
     findKinds()
     findAnswers()
   }

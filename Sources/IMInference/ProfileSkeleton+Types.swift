@@ -18,7 +18,16 @@ extension ProfileSkeleton {
 
   func typeName(_ kind: GuessedProtocol.Kind) -> String {
     guard guess.type != nil || kind.word != nil else { return "frame" }
-    guard let word = kind.word else { return "type_" + String(kind.value, radix: 16) }
+    guard kind.word != nil else { return "type_" + String(kind.value, radix: 16) }
+    let name = lineName(kind)
+    // Words that differ in capitals, or a word that is another one's number, share a name.
+    let isShared = guess.kinds.contains { $0.value != kind.value && lineName($0) == name }
+    return isShared ? "word_\(kind.value)" : name
+  }
+
+  /// The name of lines that begin with a word: the word, where it has letters and digits alone.
+  private func lineName(_ kind: GuessedProtocol.Kind) -> String {
+    let word = kind.word ?? ""
     let letters = word.utf8.map { byte -> String in
       switch byte {
       case 0x61...0x7a, 0x30...0x39: String(UnicodeScalar(byte))

@@ -1,3 +1,4 @@
+import IMContent
 import IMEngine
 import IMWire
 
@@ -46,7 +47,7 @@ package struct ProfileSkeleton {
   /// Why a framing cannot be written as a profile; `nil` where it can.
   package static func refusal(_ guess: GuessedProtocol) -> String? {
     if case .varint(let offset) = guess.framing.hypothesis, offset == 0 || offset > 7 {
-      return "frames begin with a length of seven bits per byte, which a profile cannot express yet"
+      return "frames begin with a length of seven bits per byte, but nothing after it was found that tells their types"
     }
     if guess.kinds.isEmpty { return "no frame begins with a word that could be its type" }
     return nil
@@ -118,6 +119,12 @@ package struct ProfileSkeleton {
       header()
       length()
       trailer()
+      if let content = guess.content {
+        line(
+          "content: \(content.shape.kind.name)",
+          "ends exactly where the frame does in \(Self.share(content.closedCount, content.frameCount))")
+        line()
+      }
       fields()
       checksum()
       sequence()
@@ -148,6 +155,26 @@ package struct ProfileSkeleton {
       "",
       "\(Self.number(framing.hits)) of \(Self.number(framing.chances)) segments begin at a frame\(framing.errors > 0 ? "; at \(Self.number(framing.errors)) positions there was none" : "")."
     )
+    if let held = guess.heldOut {
+      let place =
+        held.connections > 0
+        ? "\(Self.number(held.connections)) connection\(held.connections == 1 ? "" : "s")" : "the last quarter"
+      if held.isSameFraming {
+        line(
+          "",
+          "Held out: repeated without \(place), the guess ends frames in the same way; it explains \(Self.number(held.explained)) of the"
+        )
+        line(
+          "",
+          "\(Self.number(held.bytes)) bytes that were left out, and \(Self.share(held.known, held.frames)) there have a type seen before."
+        )
+      } else {
+        line("", "Held out: repeated without \(place), the guess ends frames in another way. Do not trust it.")
+      }
+    } else {
+      line(
+        "", "Too little data to hold some of it out: nothing here was checked against bytes that it was not made from.")
+    }
     if let outcome {
       line(
         "",

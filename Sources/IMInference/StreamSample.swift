@@ -52,4 +52,24 @@ package struct StreamSample: Sendable {
       return true
     }
   }
+
+  /// The first three quarters, and the rest from a segment's start on; no rest where too few segments follow.
+  func split() -> (first: StreamSample, last: StreamSample?) {
+    guard let place = starts.firstIndex(where: { $0.offset >= bytes.count / 4 * 3 }), starts.count - place >= 4,
+      starts[place].offset > 0
+    else { return (self, nil) }
+    let start = starts[place]
+    let cut = start.offset
+    let first = StreamSample(
+      connection: connection, direction: direction, isFromStart: isFromStart, bytes: Array(bytes[..<cut]),
+      runs: runs.compactMap { $0.lowerBound < cut ? $0.lowerBound..<min(cut, $0.upperBound) : nil },
+      starts: starts.filter { $0.offset < cut })
+    let last = StreamSample(
+      connection: connection, direction: direction, isFromStart: false, bytes: Array(bytes[cut...]),
+      runs: runs.compactMap { $0.upperBound > cut ? max(0, $0.lowerBound - cut)..<$0.upperBound - cut : nil },
+      starts: starts.compactMap {
+        $0.offset < cut ? nil : SegmentStart(offset: $0.offset - cut, packet: $0.packet)
+      })
+    return (first, last)
+  }
 }

@@ -243,8 +243,7 @@ struct TypeFinder {
   }
 
   /// How many bits knowing `contexts` saves in writing `classes`, each context learning from nothing.
-  private static func saving(_ classes: [UInt8], _ classCount: Int, _ contexts: [UInt8], _ contextCount: Int) -> Double
-  {
+  static func saving(_ classes: [UInt8], _ classCount: Int, _ contexts: [UInt8], _ contextCount: Int) -> Double {
     var counts = [Int](repeating: 0, count: classCount * contextCount)
     var all = [Int](repeating: 0, count: classCount)
     for i in classes.indices {

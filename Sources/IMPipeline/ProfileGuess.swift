@@ -32,25 +32,20 @@ package func guessProfile(
     logError(picker.complaint)
     return max(status, .failure)
   }
-  guard let guess = GuessedProtocol(samples.streams, seconds: samples.seconds) else {
-    logError(
-      "port \(samples.port): no length, delimiter or line found that divides \(count(UInt64(samples.byteCount), "byte")) of \(count(UInt64(samples.connections), "connection")) into frames"
-        + (samples.byteCount < 512
-          ? ": too little data" : ": encrypted, compressed, or framed differently"))
+  let guess: Guess
+  switch Guess.make(samples) {
+  case .success(let found): guess = found
+  case .failure(let refusal):
+    let compressed =
+      samples.compressedCount > 0
+      ? "; \(count(UInt64(samples.compressedCount), "WebSocket message")) not analyzed, being compressed" : ""
+    logError("port \(samples.port): \(refusal.reason)\(compressed)")
     return max(status, .failure)
   }
-  if let refusal = ProfileSkeleton.refusal(guess) {
-    logError("port \(samples.port): \(refusal)")
-    return max(status, .failure)
-  }
-  let json =
-    guess.framing.jsonCount * 20 >= guess.framing.frameCount * 19
-    ? ["Bodies look like JSON, which 'content: json' reads: see imdump-profile(5)."] : []
   var best: (page: String, outcome: ProfileSkeleton.Outcome)?
-  for proof in ProfileSkeleton.proofs(guess) where !stopping.stop.isStopped || best == nil {
+  for proof in guess.proofs where !stopping.stop.isStopped || best == nil {
     func page(_ outcome: ProfileSkeleton.Outcome?) -> String {
-      ProfileSkeleton.text(
-        guess, name: name, ports: [samples.port], notes: samples.notes + json, proof: proof, outcome: outcome)
+      guess.page(name: name, ports: [samples.port], notes: samples.notes, proof: proof, outcome: outcome)
     }
     do throws(ProfileError) {
       let plan = try ProfileCompiler.compile(page(nil), source: "\(name).yaml")
@@ -79,6 +74,71 @@ package func guessProfile(
   }
   if best.outcome.frames == 0 { logError("this skeleton decodes nothing in the capture: see its comments") }
   return max(status, best.outcome.frames == 0 ? .failure : .success)
+}
+
+/// What was found of a protocol: the places of numbers in headers, or the paths of members in contents.
+private enum Guess {
+  case header(GuessedProtocol)
+  case content(GuessedContent)
+
+  /// Why nothing was found.
+  struct Refusal: Error {
+    var reason: String
+  }
+
+  /// The guess from samples: contents first, since they prove a framing by themselves.
+  static func make(_ samples: SamplePicker.Samples) -> Result<Guess, Refusal> {
+    let streams = samples.streams
+    if !samples.messages.isEmpty, let content = GuessedContent(messages: samples.messages) { return told(content) }
+    if let content = GuessedContent(streams) {
+      // Types and numbers may be in a header in front of the content.
+      if content.hasOtherHeader,
+        let header = GuessedProtocol(streams, seconds: samples.seconds, content: content.found), header.type != nil
+      {
+        return .success(.header(header))
+      }
+      return told(content)
+    }
+    if let reason = GuessedContent.reasonAgainstText(streams), samples.byteCount >= 512 {
+      return .failure(Refusal(reason: "\(count(UInt64(samples.byteCount), "byte")) of \(reason)"))
+    }
+    if let content = GuessedContent(streams, isBinary: true) { return told(content) }
+    guard let header = GuessedProtocol(streams, seconds: samples.seconds) else {
+      let bytes = count(UInt64(samples.byteCount), "byte")
+      let connections = count(UInt64(samples.connections), "connection")
+      return .failure(
+        Refusal(
+          reason: "no length, delimiter, line or content found that divides \(bytes) of \(connections) into frames"
+            + (samples.byteCount < 512 ? ": too little data" : ": encrypted, compressed, or framed differently")))
+    }
+    if let refusal = ProfileSkeleton.refusal(header) { return .failure(Refusal(reason: refusal)) }
+    return .success(.header(header))
+  }
+
+  private static func told(_ content: GuessedContent) -> Result<Guess, Refusal> {
+    if let refusal = ContentSkeleton.refusal(content) { return .failure(Refusal(reason: refusal)) }
+    return .success(.content(content))
+  }
+
+  /// How much types may have to prove.
+  var proofs: [ProfileSkeleton.Proof] {
+    switch self {
+    case .header(let guess): ProfileSkeleton.proofs(guess)
+    case .content: [.none]
+    }
+  }
+
+  /// The page.
+  func page(
+    name: String, ports: [UInt16], notes: [String], proof: ProfileSkeleton.Proof, outcome: ProfileSkeleton.Outcome?
+  ) -> String {
+    switch self {
+    case .header(let guess):
+      ProfileSkeleton.text(guess, name: name, ports: ports, notes: notes, proof: proof, outcome: outcome)
+    case .content(let guess):
+      ContentSkeleton.text(guess, name: name, ports: ports, notes: notes, outcome: outcome)
+    }
+  }
 }
 
 /// Decodes the whole input with `plan` alone.
@@ -125,6 +185,10 @@ struct SamplePicker {
   /// What was chosen.
   struct Samples {
     var streams: [StreamSample]
+    /// The same bytes as WebSocket messages, each of them a run; empty where they are none.
+    var messages: [StreamSample] = []
+    /// Compressed WebSocket messages, which are not analyzed.
+    var compressedCount = 0
     var port: UInt16
     var connections: Int
     var byteCount: Int
@@ -178,25 +242,21 @@ struct SamplePicker {
     var result = Samples(streams: [], port: port, connections: 0, byteCount: 0, seconds: 0...0, notes: [])
     var first = Int64.max
     var last = Int64.min
-    var carried = 0
     var damaged = 0
     var isCut = false
+    var web = WebSocketSamples()
     for (stream, server) in zip(streams, servers) where server.port == port {
       let sides = server.isTurned ? [1, 0] : [0, 1]
       let note = CarrierNote(stream.directions[sides[0]].content)
-      guard !note.carriers.contains(.webSocket) else {
-        carried += 1
-        continue
-      }
       guard !note.hasDamagedHeader else {
         damaged += 1
         continue
       }
-      result.connections += 1
-      first = min(first, stream.firstSeen.nanoseconds / 1_000_000_000)
-      last = max(last, stream.lastSeen.nanoseconds / 1_000_000_000)
+      var samples: [StreamSample] = []
       for direction in 0...1 {
-        guard result.streams.count < SampleLimits.directions, result.byteCount < SampleLimits.total else {
+        guard result.streams.count + web.streams.count < SampleLimits.directions,
+          result.byteCount + web.byteCount < SampleLimits.total
+        else {
           isCut = true
           break
         }
@@ -205,24 +265,41 @@ struct SamplePicker {
         guard
           let sample = StreamSample(
             side, connection: stream.id, direction: direction, isFromStart: stream.sawSYN,
-            skipping: direction == 0 ? note.headerCount : 0, limit: SampleLimits.total - result.byteCount)
+            skipping: direction == 0 ? note.headerCount : 0,
+            limit: SampleLimits.total - result.byteCount - web.byteCount)
         else { continue }
-        result.byteCount += sample.bytes.count
-        result.streams.append(sample)
+        samples.append(sample)
       }
+      first = min(first, stream.firstSeen.nanoseconds / 1_000_000_000)
+      last = max(last, stream.lastSeen.nanoseconds / 1_000_000_000)
+      guard !web.take(samples, isUpgraded: note.carriers.contains(.webSocket)) else { continue }
+      result.connections += 1
+      for sample in samples { result.byteCount += sample.bytes.count }
+      result.streams += samples
+    }
+    // What most bytes are.
+    if web.byteCount > result.byteCount {
+      result.notes.append(contentsOf: web.notes)
+      if result.connections > 0 {
+        result.notes.append("\(count(UInt64(result.connections), "connection")) without WebSocket left out.")
+      }
+      (result.streams, result.messages, result.byteCount) = (web.streams, web.messages, web.byteCount)
+      result.connections = web.connections
+      result.compressedCount = web.compressed
+    } else if web.connections > 0 {
+      result.notes.append("\(count(UInt64(web.connections), "connection")) of WebSocket left out.")
     }
     guard result.connections > 0, !result.streams.isEmpty, first <= last else {
       complaint =
-        carried > 0
-        ? "port \(port): \(count(UInt64(carried), "connection")) of WebSocket, which profile new does not look into; you can still write and test a profile for the messages inside"
+        web.compressed > 0
+        ? "port \(port): \(count(UInt64(web.connections), "connection")) of WebSocket whose messages are compressed, which profile new does not read; you can still write and test a profile for the messages inside"
         : "port \(port): no TCP data to make a profile of"
       return nil
     }
     result.seconds = first...last
-    result.notes.append(
-      "Port \(port): \(count(UInt64(result.connections), "connection")), \(count(UInt64(result.byteCount), "byte")) analyzed\(isCut ? ", not all" : "")."
-    )
-    if carried > 0 { result.notes.append("\(count(UInt64(carried), "connection")) of WebSocket left out.") }
+    result.notes.insert(
+      "Port \(port): \(count(UInt64(result.connections), "connection")), \(count(UInt64(result.byteCount), "byte")) analyzed\(isCut ? ", not all" : "").",
+      at: 0)
     if damaged > 0 {
       result.notes.append(
         "\(count(UInt64(damaged), "connection")) with an invalid PROXY header left out.")
@@ -234,6 +311,45 @@ struct SamplePicker {
 
   private static func list(_ ports: [UInt16]) -> String {
     ports.prefix(5).map(String.init).joined(separator: ", ") + (ports.count > 5 ? ", ..." : "")
+  }
+}
+
+/// The connections of a port that carry WebSocket messages.
+private struct WebSocketSamples {
+  /// Messages, each of them a run, and the same bytes as streams without holes.
+  private(set) var messages: [StreamSample] = []
+  private(set) var streams: [StreamSample] = []
+  private(set) var connections = 0, byteCount = 0, compressed = 0
+  private var messageCount = 0, binary = 0
+
+  /// Takes both directions of a connection; false where they are no WebSocket messages. `isUpgraded`: its first request agrees to them;
+  /// without that, a connection that was captured from its middle on may still have nothing but them.
+  mutating func take(_ samples: [StreamSample], isUpgraded: Bool) -> Bool {
+    guard isUpgraded || samples.contains(where: { !$0.isFromStart }) else { return false }
+    let found = samples.map { WebSocketMessages($0) }
+    guard isUpgraded || !found.isEmpty && found.allSatisfy(\.isBelieved) else { return false }
+    connections += 1
+    for one in found {
+      messageCount += one.count
+      binary += one.binaryCount
+      compressed += one.compressedCount
+      guard let sample = one.sample, let stream = one.stream else { continue }
+      messages.append(sample)
+      streams.append(stream)
+      byteCount += sample.bytes.count
+    }
+    return true
+  }
+
+  /// Sentences for the head of a page.
+  var notes: [String] {
+    var notes = [
+      "Inside WebSocket: \(count(UInt64(messageCount), "message")), \(grouped(UInt64(binary))) of them binary."
+    ]
+    if compressed > 0 {
+      notes.append("\(count(UInt64(compressed), "compressed message")) not analyzed.")
+    }
+    return notes
   }
 }
 
