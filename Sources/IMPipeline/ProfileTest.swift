@@ -32,17 +32,20 @@ package func testProfile(_ name: String, input: InputOptions, walks: Bool = fals
       + " of \(grouped(UInt64(ledger.connections)))\n")
   types(plan, kinds, to: &out)
   let doubts = doubts(ledger)
+  let answers = answerNotes(plan, kinds, sink)
+  for note in answers { out.text(note.text + "\n") }
+  let isAnswered = !answers.contains(where: \.isEvidence)
   if frames == 0 { out.literal("nothing fits\n") }
   if !doubts.isEmpty {
     var table = TextTable(["what does not fit", "count"])
     for (name, count) in doubts { table.add([name, grouped(count)]) }
     table.write(to: &out, width: output.terminalWidth)
   } else if frames > 0 {
-    out.literal("all of it fits\n")
+    out.text(isAnswered ? "all of it fits\n" : "all frames fit, but few answers were recognized\n")
   }
   output.drain(&out)
   let status = run.conclude(driver, errors, output)
-  return status == .success && (frames == 0 || !doubts.isEmpty) ? .failure : status
+  return status == .success && (frames == 0 || !doubts.isEmpty || !isAnswered) ? .failure : status
 }
 
 private func types(_ plan: ProtocolPlan, _ kinds: [KindTotals], to out: inout ByteWriter) {
@@ -57,6 +60,46 @@ private func types(_ plan: ProtocolPlan, _ kinds: [KindTotals], to out: inout By
     ])
   }
   table.write(to: &out)
+}
+
+/// Types of which few frames are answered, and answers without a number. It is evidence against the profile where acknowledgments came and
+/// answer nothing, or have no number: then it looks for their numbers in the wrong place.
+private func answerNotes(
+  _ plan: ProtocolPlan, _ kinds: [KindTotals], _ sink: ProfileTestSink
+) -> [(text: String, isEvidence: Bool)] {
+  var notes: [(String, Bool)] = []
+  let answered = kinds.reduce(UInt64(0)) { $0 &+ $1.answered }
+  let spare = sink.acknowledgments > answered ? sink.acknowledgments - answered : 0
+  for (k, kind) in kinds.enumerated() where k < plan.typeNames.count {
+    let name = plan.typeNames[k]
+    var known: UInt64 = 0
+    var units: UInt64 = 0
+    for way in 0...1 {
+      units &+= UInt64(kind.fates[way].units)
+      // Of what bytes are missing for, no answer can be missed.
+      known &+= UInt64(kind.fates[way].units &- min(kind.fates[way].units, kind.fates[way].unknown))
+    }
+    if known >= 3, kind.answered &* 2 < known {
+      let missing = known - kind.answered
+      let share = "\(name): \(grouped(kind.answered)) of \(grouped(known)) answered"
+      if spare &* 2 >= missing {
+        let left = count(spare, "acknowledgment")
+        notes.append(("\(share), but \(left) answered nothing: is their number where the profile says?", true))
+      } else {
+        notes.append(("\(share): the capture has no acknowledgments for the others", false))
+      }
+    } else if sink.expecting[k] >= 3, units == 0, spare >= 3 {
+      let frames = count(sink.expecting[k], "frame")
+      notes.append(("\(name): none of \(frames) has a number: is 'sequence' where the profile says?", true))
+    }
+    let (all, numberless) = sink.answers[k]
+    if all >= 3, numberless == all {
+      notes.append(
+        ("\(name): none of \(count(all, "answer")) has a number: are they 'in-order', or is it in another place?", true)
+      )
+    }
+  }
+  return notes
 }
 
 /// What speaks against the profile, or against the capture.

@@ -1,5 +1,6 @@
 import IMCapture
 import IMEngine
+import IMInference
 import IMOutput
 import IMRun
 import IMSystem
@@ -57,10 +58,17 @@ final class ProfileTestSink: EngineSink {
   /// The beginnings of streams, where nothing was decoded.
   private var beginnings: [(text: String, bytes: [UInt8], trace: FrameTrace)] = []
   private var frames = 0
+  /// Acknowledgments, and by type the frames that expect one.
+  private(set) var acknowledgments: UInt64 = 0
+  private(set) var expecting: [UInt64]
+  /// By type, the acknowledgments, and those of them without a number although their type does not answer in order.
+  private(set) var answers: [(all: UInt64, numberless: UInt64)]
 
   init(plan: ProtocolPlan, walks: Bool) {
     self.plan = plan
     self.walks = walks
+    expecting = [UInt64](repeating: 0, count: plan.typeNames.count)
+    answers = [(UInt64, UInt64)](repeating: (0, 0), count: plan.typeNames.count)
   }
 
   private var limit: Int { walks ? Self.mostProblems : Self.fewProblems }
@@ -71,6 +79,24 @@ final class ProfileTestSink: EngineSink {
   ) {
     frames += 1
     let index = Int(frame.kind.pointee.index)
+    let flags = frame.kind.pointee.flags
+    if frame.kind.pointee.role == .acknowledgment {
+      acknowledgments &+= 1
+      if answers.indices.contains(index) {
+        answers[index].all &+= 1
+        if plan.pointer.pointee.framing.isGeneral, !flags.contains(.unnumbered),
+          frame.flags.isDisjoint(with: [.sequence, .answered, .reference])
+        {
+          answers[index].numberless &+= 1
+        }
+      }
+    }
+    // Types without a number, or with an answer on demand, say nothing of where numbers are.
+    if expecting.indices.contains(index), flags.contains(.expectsAck),
+      flags.isDisjoint(with: [.unnumbered, .answeredOnDemand, .counted])
+    {
+      expecting[index] &+= 1
+    }
     let isFirst = walks && index < plan.typeNames.count && firsts[index] == nil
     let isRemarkable =
       frame.checksumStatus == .bad || index >= plan.typeNames.count || note.isOrphan
@@ -136,32 +162,57 @@ final class ProfileTestSink: EngineSink {
     if isNothing { explainNothing(streams.values.flatMap { $0 }.sorted { $0.id < $1.id }) }
     for i in problems.indices where problems[i].bytes.isEmpty {
       let (issue, info) = (problems[i].issue, problems[i].connection)
-      // Where a carrier stands between, places are those of what it carries.
-      guard !info.carriers.contains(.webSocket) else { continue }
       let all = streams[[info.peer, info.server]] ?? []
       guard let stream = all.last(where: { $0.firstSeen <= issue.timestamp }) ?? all.first else { continue }
       let isTurned = stream.client != info.peer
       let isFromClient = issue.direction == .clientToServer
       let side = stream.directions[isFromClient != isTurned ? 0 : 1]
       let offset = Int(clamping: issue.streamOffset)
-      problems[i].bytes = side.bytes(at: offset, count: Self.longestCopy)
       problems[i].hidden = secretOfStrays
-      problems[i].packet = side.starts.last { $0.offset <= offset }?.packet ?? 0
+      if info.carriers.contains(.webSocket) {
+        // Places are those of what the carrier carries, which has no places where bytes are missing.
+        guard let carried = Self.carried(side, stream, isFromClient ? 0 : 1, whole: true)?.stream,
+          offset < carried.bytes.count
+        else { continue }
+        problems[i].bytes = Array(carried.bytes[offset...].prefix(Self.longestCopy))
+        problems[i].packet = carried.starts.last { $0.offset <= offset }?.packet ?? 0
+      } else {
+        problems[i].bytes = side.bytes(at: offset, count: Self.longestCopy)
+        problems[i].packet = side.starts.last { $0.offset <= offset }?.packet ?? 0
+      }
       if issue.kind != .frameCut, !problems[i].bytes.isEmpty {
-        problems[i].trace = plan.trace(notAFrame: problems[i].bytes)
+        problems[i].trace = explain(problems[i].bytes)
       }
     }
   }
 
-  /// Why the first bytes of a few streams are no frame, where none was found anywhere.
+  /// Why the first bytes of a few streams are no frame, where none was found anywhere. Of WebSocket connections these are the first
+  /// message's, not those of the request that agrees to it.
   private func explainNothing(_ all: [CollectedStream]) {
     for stream in all {
+      let isWebSocket = CarrierNote(stream.directions[0].content).carriers.contains(.webSocket)
       for (index, side) in stream.directions.enumerated() {
         guard beginnings.count < (walks ? 100 : 4) else { return }
+        let ends = index == 0 ? (stream.client, stream.server) : (stream.server, stream.client)
+        if isWebSocket, let web = Self.carried(side, stream, index, whole: false) {
+          if let sample = web.sample, let message = sample.runs.first {
+            let bytes = Array(sample.bytes[message].prefix(Self.longestCopy))
+            let trace = explain(bytes)
+            let packet = sample.starts.first?.packet ?? 0
+            let place =
+              "packet \(packet), \(ends.0) > \(ends.1), first WebSocket message, \(IMOutput.count(UInt64(message.count), "byte"))"
+            beginnings.append(("\(place): no frame: \(trace.refusal ?? "")", bytes, trace))
+            continue
+          }
+          if web.compressedCount > 0 {
+            let count = IMOutput.count(UInt64(web.compressedCount), "compressed WebSocket message")
+            beginnings.append(("\(ends.0) > \(ends.1): \(count), not shown here", [], explain([])))
+            continue
+          }
+        }
         let bytes = side.bytes(at: side.ranges.first?.offset ?? 0, count: Self.longestCopy)
         guard !bytes.isEmpty else { continue }
-        let ends = index == 0 ? (stream.client, stream.server) : (stream.server, stream.client)
-        let trace = plan.trace(notAFrame: bytes)
+        let trace = explain(bytes)
         let packet = side.starts.first?.packet ?? 0
         beginnings.append(
           (
@@ -169,6 +220,30 @@ final class ProfileTestSink: EngineSink {
           ))
       }
     }
+  }
+
+  /// The WebSocket messages of a direction; `nil` where there are none. `whole`: only if all bytes were captured and none is compressed, so that
+  /// places among the messages are those of the engine.
+  private static func carried(
+    _ side: CollectedDirection, _ stream: CollectedStream, _ direction: Int, whole: Bool
+  ) -> WebSocketMessages? {
+    guard
+      let sample = StreamSample(
+        side, connection: stream.id, direction: direction, isFromStart: stream.sawSYN, skipping: 0,
+        limit: SampleLimits.total)
+    else { return nil }
+    let web = WebSocketMessages(sample)
+    guard !whole || sample.isFromStart && sample.runs.count == 1 && web.compressedCount == 0 else { return nil }
+    return web
+  }
+
+  /// What speaks against a frame at the beginning of `bytes`.
+  private func explain(_ bytes: [UInt8]) -> FrameTrace {
+    var trace = plan.trace(notAFrame: bytes)
+    guard plan.pointer.pointee.framing.isGeneral else { return trace }
+    trace.refusal =
+      "it does not end as the profile says, its content cannot be read, or no type of the profile is in what follows"
+    return trace
   }
 
   // MARK: Text

@@ -54,4 +54,37 @@ import Testing
     #expect(run.output.contains("step 2 of type 'auth', string, at byte 18"), "\(run.output)")
     #expect(run.output.contains("(line 8 of the profile)"), "\(run.output)")
   }
+
+  /// A profile that fits nothing inside WebSocket: the first message is shown, not the request that agrees to WebSocket.
+  @Test func theFirstMessageIsShown() throws {
+    let run = try Command.run(["profile", "test", "phoenix", "Samples/ocpp-charging.pcap"])
+    #expect(run.status == 1 && run.output.contains("first WebSocket message"), "\(run.output)")
+    #expect(!run.output.contains("GET /"), "\(run.output)")
+  }
+
+  /// A profile that looks for the number of answers where none is: all frames fit, and few are answered.
+  @Test func answersWithoutANumberAreReported() throws {
+    let scratch = try Scratch()
+    let page = """
+      profile: calls
+      version: 1
+      framing: { kind: message }
+      content: json
+      fields: { type: { at: "0" }, sequence: { at: "1" } }
+      types:
+        2: { name: call, role: message, answered: true }
+        3: { name: result, role: acknowledgment, answers: [call], number: "7" }
+        4: { name: error, role: acknowledgment, answers: [call], number: "7" }
+      """
+    let path = try scratch.file("calls.yaml", page.utf8)
+    let run = try Command.run(["profile", "test", path, "Samples/ocpp-charging.pcap"])
+    #expect(run.status == 1 && run.output.contains("result: none of 12 answers has a number"), "\(run.output)")
+    #expect(!run.output.contains("all of it fits"), "\(run.output)")
+    // A number that is no request's: the frames fit, and answer nothing.
+    let other = try scratch.file("other.yaml", page.replacingOccurrences(of: "\"7\"", with: "\"0\"").utf8)
+    let orphans = try Command.run(["profile", "test", other, "Samples/ocpp-charging.pcap"])
+    #expect(
+      orphans.status == 1 && orphans.output.contains("call: 0 of 16 answered, but 14 acknowledgments answered nothing"),
+      "\(orphans.output)")
+  }
 }
