@@ -312,9 +312,9 @@ import Testing
       broken.status == 66 && broken.errors.contains("database disk image is malformed (SQLite 11)"), "\(broken.errors)")
     // A format of another time: `user_version` stands at offset 60.
     var other = bytes
-    other[63] = 10
+    other[63] = 11
     let run9 = try Command.run(["query", try folder.file("9.db", other), "SELECT 1"])
-    #expect(run9.status == 66 && run9.errors.contains("format 10"), "\(run9.errors)")
+    #expect(run9.status == 66 && run9.errors.contains("format 11"), "\(run9.errors)")
   }
 
   @Test func aStoreIsReplacedByAnother() throws {

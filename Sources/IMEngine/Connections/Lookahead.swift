@@ -103,7 +103,9 @@ extension Connections {
     // Frames that wait for others ask themselves.
     let looksForExchanges = !streams.records.isBatched
     let plan = streams.currentPlan, planIndex = streams.protocols.currentIndex
-    let least = plan.pointee.sequence.isPresent ? Int(plan.pointee.headerCount) : .max
+    // Where other parts of a header vary in size, its number is at no offset of its own.
+    let hasPlace = plan.pointee.sequence.isPresent && plan.pointee.general == nil
+    let least = hasPlace ? Int(plan.pointee.headerCount) : .max
     let (magic, magicMask) = (plan.pointee.magic, plan.pointee.magicMask)
     let end = packets + last
     while packet < end {

@@ -69,29 +69,37 @@ struct FlowKey: Equatable {
   }
 }
 
-/// Hashes the keys of flows. `seed` keeps senders from choosing addresses that collide.
+/// Hashes the keys of flows. Salt and multiplier come from a seed, which keeps senders from choosing addresses that collide: with the salt
+/// alone, keys that collide under one seed would mostly collide under any other.
 struct FlowHasher: Sendable {
-  let seed: UInt64
+  private let salt: UInt64
+  /// Odd, with bits everywhere whatever the seed is.
+  private let multiplier: UInt64
+
+  init(seed: UInt64) {
+    salt = seed ^ 0xA076_1D64_78BD_642F
+    multiplier = (seed &* GoldenRatio.of64Bits) ^ 0xE703_7ED1_A0B4_28DB | 1
+  }
 
   @inline(__always)
   func hash(_ key: FlowKey) -> UInt64 {
-    var h = (key.a ^ seed) &+ UInt64(key.ports) &* GoldenRatio.of64Bits
+    var h = key.a &+ UInt64(key.ports) &* GoldenRatio.of64Bits
     if key.isIPv6 {
-      h = Self.mix(h) ^ key.b
-      h = Self.mix(h) ^ key.c
-      h = Self.mix(h) ^ key.d
+      h = mix(h) ^ key.b
+      h = mix(h) ^ key.c
+      h = mix(h) ^ key.d
     }
-    return Self.mix(h)
+    return mix(h)
   }
 
-  /// The same of a key that is known to be IPv4's.
+  /// The hash of a key that is known to be IPv4's.
   @inline(__always)
-  func hash(v4 key: FlowKey) -> UInt64 { Self.mix((key.a ^ seed) &+ UInt64(key.ports) &* GoldenRatio.of64Bits) }
+  func hash(v4 key: FlowKey) -> UInt64 { mix(key.a &+ UInt64(key.ports) &* GoldenRatio.of64Bits) }
 
   /// A multiply and fold of 128 bits.
   @inline(__always)
-  private static func mix(_ h: UInt64) -> UInt64 {
-    let wide = (h ^ 0xA076_1D64_78BD_642F).multipliedFullWidth(by: 0xE703_7ED1_A0B4_28DB)
+  private func mix(_ h: UInt64) -> UInt64 {
+    let wide = (h ^ salt).multipliedFullWidth(by: multiplier)
     return wide.high ^ wide.low
   }
 }

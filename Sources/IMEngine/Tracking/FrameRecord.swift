@@ -119,6 +119,9 @@ struct FrameRecord: BitwiseCopyable {
     } else if !frame.pointee.flags.isDisjoint(with: [.answered, .reference]) {
       named = frame.pointee.answered
       if frame.pointee.flags.contains(.reference) { named |= Tracker.reference }
+    } else if plan.pointee.general != nil, !frame.pointee.flags.contains(.sequence) {
+      // Without a number it answers nothing; what the frame has is that of the frame before it.
+      named = .max
     } else {
       facts.insert(.repeatsNumber)
     }
