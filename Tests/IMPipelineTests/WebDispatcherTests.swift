@@ -6,7 +6,7 @@ import Testing
 @testable import IMWeb
 
 /// Connections to the metrics by a clock of the test's own: who waits, who is answered, who goes.
-@Suite struct WebDeskTests {
+@Suite struct WebDispatcherTests {
   private static let ask = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
   private static let openAsk = "GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: application/openmetrics-text\r\n\r\n"
 
