@@ -130,7 +130,7 @@ package struct Browser: Sendable {
   var ladderSession: StoredSession?
   var ladderCameFrom = Screen.sessions
 
-  /// StoredMetrics over time.
+  /// Metrics over time.
   package internal(set) var timeline = Timeline()
   /// How they are drawn.
   package var graph = GraphStyle.ascii

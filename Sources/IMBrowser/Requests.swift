@@ -32,7 +32,7 @@ package enum BrowserRequest: Equatable, Sendable {
   case frame(FrameRequest)
   /// A part of a ladder.
   case ladder(LadderRequest)
-  /// StoredMetrics over time.
+  /// Metrics over time.
   case timeline(TimelineRequest)
   /// The first message from a time on.
   case moment(MomentRequest)
@@ -70,7 +70,7 @@ package enum BrowserAnswer: Sendable {
   case frame(FrameRequest, FrameDissection)
   /// A part of a ladder.
   case ladder(LadderAnswer)
-  /// StoredMetrics over time; `nil` where there are none.
+  /// Metrics over time; `nil` where there are none.
   case timeline(TimelineRequest, StoredPeriods?)
   /// The message that was looked for; `nil` where there is none.
   case moment(MomentRequest, Int64?)

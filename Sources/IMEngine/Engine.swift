@@ -13,7 +13,7 @@ package import IMWire
 /// | `Streams` | Streams | the same | frames: chosen plan, cut, opened; the next one behind a gap |
 /// | `Tracker` | Tracking | a frame | exchanges, sessions, and figures of connections |
 ///
-/// Beside it stand the rooms that all may use: `Bytes`, `Decoding` (plans and what reads by them), `StoredMetrics`, `Flows` (the
+/// Beside it stand the rooms that all may use: `Bytes`, `Decoding` (plans and what reads by them), `Figures` (counters), `Flows` (the
 /// record of a connection), and `Report` (what the sink is told).
 ///
 /// Synchronous and without side effects but for the sink's calls. The same packets give the same calls, however they are
@@ -165,7 +165,7 @@ package struct Engine: ~Copyable {
   }
 }
 
-// MARK: - StoredMetrics
+// MARK: - Metrics
 
 extension Engine {
   private var tracker: Tracker {

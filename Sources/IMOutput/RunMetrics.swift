@@ -14,7 +14,7 @@ package struct RunMetrics {
   /// The statuses that answers gave.
   package let statuses: StatusRegistry
 
-  /// StoredMetrics of their parts.
+  /// Metrics of their parts.
   package init(
     run: RunSnapshot, endpoints: [(key: EndpointKey, metrics: EndpointMetrics)], others: EndpointMetrics? = nil,
     worst: WorstConnections, statuses: StatusRegistry = StatusRegistry()

@@ -27,7 +27,7 @@ package func runDiff(
   let (before, old, earlier) = measure(first, output)
   let (after, new, later) = measure(second, output)
   let status = max(earlier, later)
-  // StoredMetrics of a capture that cannot be read would be those of nothing.
+  // Metrics of a capture that cannot be read would be those of nothing.
   if status == .noInput || status == .noPermission || status == .interrupted { return status }
 
   let all = ComparedMetric.all(before.total, after.total, (old.all, new.all))

@@ -3,7 +3,7 @@ import IMEndpoint
 
 /// One figure of racing that is to be another: `--racing NAME=NUMBER`, for experiments.
 struct RacingFigure: OptionValue, Equatable {
-  /// StoredMetrics by their names; times are in milliseconds.
+  /// Metrics by their names; times are in milliseconds.
   enum Name: String, CaseIterable {
     case minimum
     case factor

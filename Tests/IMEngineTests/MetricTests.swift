@@ -16,7 +16,7 @@ import Testing
     return Scene.talk(steps) + later.packets
   }
 
-  /// StoredMetrics without a group are of messages: a heartbeat and a control frame without an answer are none.
+  /// Metrics without a group are of messages: a heartbeat and a control frame without an answer are none.
   @Test func connectionsCountMessages() throws {
     let run = Run(
       Scene.talk { talk in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import IMOutput
 
-/// StoredMetrics as parts of lines and as columns of tables.
+/// Metrics as parts of lines and as columns of tables.
 @Suite struct FigureWordsTests {
   /// A figure of the two counts, ratios or times that a snapshot has, by direction.
   private typealias Row = Metric<[MetricValue?]>

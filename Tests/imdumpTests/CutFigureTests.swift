@@ -3,7 +3,7 @@ import IMTestSupport
 import IMWire
 import Testing
 
-/// StoredMetrics of captures that lack packets or hold them in another order: each format counts for itself what the others tell, so a
+/// Metrics of captures that lack packets or hold them in another order: each format counts for itself what the others tell, so a
 /// figure that is final at another moment, or of another connection, shows.
 @Suite struct CutFigureTests {
   /// What is done to a sample.

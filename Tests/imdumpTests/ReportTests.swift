@@ -40,7 +40,7 @@ import Testing
       })
   }
 
-  // MARK: StoredMetrics
+  // MARK: Metrics
 
   @Test(arguments: try Samples.captures()) func tilesAreThoseOfStats(_ sample: String) throws {
     let (_, root) = try Self.page([Samples.path(sample)])

@@ -1,7 +1,7 @@
 import IMMetrics
 import IMWire
 
-/// StoredMetrics as the parts of a line of text, in the order that they declare. Compiled once for all scopes, not for each: a report has
+/// Metrics as the parts of a line of text, in the order that they declare. Compiled once for all scopes, not for each: a report has
 /// a few lines of them.
 enum MetricSentences {
   /// The parts of `line`, such as `3 retransmissions (1 fast)`; of direction `way`, where they have one. `remark` adds words to
