@@ -27,7 +27,7 @@ struct DeliveryLane {
   }
 
   /// What became of jobs.
-  struct StoredMetrics: Equatable {
+  struct Counts: Equatable {
     var done = 0, failed = 0, timedOut = 0, dropped = 0, spooled = 0
   }
 
@@ -56,7 +56,7 @@ struct DeliveryLane {
   private let width: Int
   private var queue: [Job] = []
   private var slots: [Slot] = []
-  private(set) var figures = StoredMetrics()
+  private(set) var counts = Counts()
   private var isGivenUp = false
 
   private final class Slot {
@@ -89,7 +89,7 @@ struct DeliveryLane {
   }
 
   /// Counts a job that was kept without coming here.
-  mutating func noteSpooled() { figures.spooled += 1 }
+  mutating func noteSpooled() { counts.spooled += 1 }
 
   /// Begins nothing more, and ends what runs. What waits is handed to `over` behind that, so that its order stays.
   mutating func giveUp(now: Double, over: (Job, Outcome) -> Bool = { _, _ in false }) {
@@ -108,7 +108,7 @@ struct DeliveryLane {
   /// Counts a job that is not delivered now: as kept where `over` keeps it.
   private mutating func drop(_ job: Job, _ outcome: Outcome, _ over: (Job, Outcome) -> Bool) {
     // What comes from a file is in it.
-    if over(job, outcome) { if job.file == nil { figures.spooled += 1 } } else { figures.dropped += 1 }
+    if over(job, outcome) { if job.file == nil { counts.spooled += 1 } } else { counts.dropped += 1 }
   }
 
   /// Does what can be done now: looks at what runs, starts what waits. `tell` hears of what went wrong, with what tells two such things
@@ -139,7 +139,7 @@ struct DeliveryLane {
               job.words, environment: job.environment, input: job.input, wantsAnswer: job.isPost,
               keptErrors: job.isPost ? 0 : Self.keptErrors, now: now)))
       } catch {
-        figures.failed += 1
+        counts.failed += 1
         _ = over(job, .failed)
         let text = "\(name): start \(job.words.first ?? ""): \(systemText(error.errno))"
         tell(text, text)
@@ -161,11 +161,11 @@ struct DeliveryLane {
     let (status, retryAfter) = job.isPost ? Self.answer(child.answer) : (0, nil)
     switch ending {
     case .exited(0) where !job.isPost || (200..<300).contains(status):
-      figures.done += 1
+      counts.done += 1
       _ = over(job, .done)
       return
     case .timedOut where !job.isPost:
-      figures.timedOut += 1
+      counts.timedOut += 1
       _ = over(job, .failed)
       tell("\(name): timed out\(Self.lines(child.errors))", "\(name): timed out")
       return
@@ -173,7 +173,7 @@ struct DeliveryLane {
     }
     let words = "\(name): \(Self.words(job, ending, status))"
     guard job.isPost, !isRefusal(httpStatus: status) else {
-      figures.failed += 1
+      counts.failed += 1
       _ = over(job, .failed)
       tell(words + Self.lines(child.errors), words)
       return
@@ -191,7 +191,7 @@ struct DeliveryLane {
     tell(words, words)
     let isKept = over(job, .unreachable(retryAfter: retryAfter))
     // What comes from a file is in it.
-    if isKept { if job.file == nil { figures.spooled += 1 } } else { figures.failed += 1 }
+    if isKept { if job.file == nil { counts.spooled += 1 } } else { counts.failed += 1 }
     // What came later must not overtake it.
     if isKept, !isGivenUp { handOver(over) }
   }

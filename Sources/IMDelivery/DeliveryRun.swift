@@ -303,14 +303,14 @@ final class DeliveryRun {
     var parts: [String] = []
     var isLost = false
     for lane in lanes {
-      let figures = lane.figures
-      guard figures != DeliveryLane.StoredMetrics() else { continue }
-      var words = ["\(figures.done) delivered"]
-      if figures.failed > 0 { words.append("\(figures.failed) failed") }
-      if figures.timedOut > 0 { words.append("\(figures.timedOut) timed out") }
-      if figures.dropped > 0 { words.append("\(figures.dropped) dropped") }
-      if figures.spooled > 0 { words.append("\(figures.spooled) spooled") }
-      isLost = isLost || figures.failed + figures.timedOut + figures.dropped > 0
+      let counts = lane.counts
+      guard counts != DeliveryLane.Counts() else { continue }
+      var words = ["\(counts.done) delivered"]
+      if counts.failed > 0 { words.append("\(counts.failed) failed") }
+      if counts.timedOut > 0 { words.append("\(counts.timedOut) timed out") }
+      if counts.dropped > 0 { words.append("\(counts.dropped) dropped") }
+      if counts.spooled > 0 { words.append("\(counts.spooled) spooled") }
+      isLost = isLost || counts.failed + counts.timedOut + counts.dropped > 0
       parts.append("\(lane.name): \(words.joined(separator: ", "))")
     }
     if let spool {

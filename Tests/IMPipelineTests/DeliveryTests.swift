@@ -33,7 +33,7 @@ import Testing
     var said: [String] = []
     lane.add(job("test \"$(cat)\" = alert", input: Array("alert".utf8)))
     #expect(tend(&lane, at: 0, &said) { $0.isIdle })
-    #expect(lane.figures.done == 1)
+    #expect(lane.counts.done == 1)
     #expect(said == [])
   }
 
@@ -43,7 +43,7 @@ import Testing
     var said: [String] = []
     lane.add(job(script))
     #expect(tend(&lane, at: 0, &said) { $0.isIdle })
-    #expect(lane.figures.failed == 1)
+    #expect(lane.counts.failed == 1)
     #expect(said == [words])
   }
 
@@ -62,7 +62,7 @@ import Testing
     // Asked to end at ten seconds, ended at eleven.
     lane.tend(now: 10) { text, _ in said.append(text) }
     #expect(tend(&lane, at: 11, &said) { $0.isIdle })
-    #expect(lane.figures.timedOut == 1)
+    #expect(lane.counts.timedOut == 1)
     #expect(said == ["hook: timed out"])
   }
 
@@ -91,10 +91,10 @@ import Testing
     lane.add(job("sleep 60"))
     lane.tend(now: 0) { text, _ in said.append(text) }
     for number in 0..<150 { lane.add(job("exit \(number % 2)")) }
-    #expect(lane.figures.dropped == 50)
+    #expect(lane.counts.dropped == 50)
     lane.tend(now: 10) { text, _ in said.append(text) }
     #expect(tend(&lane, at: 11, &said) { $0.isIdle })
-    #expect(lane.figures == DeliveryLane.StoredMetrics(done: 50, failed: 50, timedOut: 2, dropped: 50))
+    #expect(lane.counts == DeliveryLane.Counts(done: 50, failed: 50, timedOut: 2, dropped: 50))
   }
 
   /// What the other end answers, how often it is tried, and what is said.
@@ -116,7 +116,7 @@ import Testing
     #expect(lane.isIdle)
     #expect(try String(contentsOfFile: note, encoding: .utf8) == String(repeating: "try\n", count: tries))
     #expect(said == (words.isEmpty ? [] : [words]))
-    #expect(lane.figures.done == done)
+    #expect(lane.counts.done == done)
   }
 
   /// A post that has to be tried again holds back those behind it, of the same alert and of others.
@@ -132,7 +132,7 @@ import Testing
     #expect(tend(&lane, at: 0, &said) { !$0.isRunning })
     #expect(tend(&lane, at: 2, &said) { $0.isIdle })
     #expect(try String(contentsOfFile: note, encoding: .utf8) == "a\na\nb\nc\n")
-    #expect(lane.figures == DeliveryLane.StoredMetrics(done: 3))
+    #expect(lane.counts == DeliveryLane.Counts(done: 3))
   }
 
   /// Of two programs about one alert the second waits for the first; one about another alert does not. The first one waits for a file that only
@@ -168,7 +168,7 @@ import Testing
     #expect(!lane.isRunning && !lane.isIdle)
     #expect(tend(&lane, at: max(wait, 1.5), &said) { $0.isIdle })
     #expect(try String(contentsOfFile: note, encoding: .utf8) == "try\ntry\n")
-    #expect(lane.figures == DeliveryLane.StoredMetrics(done: 1) && said == [])
+    #expect(lane.counts == DeliveryLane.Counts(done: 1) && said == [])
   }
 
   /// What cannot be delivered is handed over, in order, with all that waits behind it; what is refused is not.
@@ -195,7 +195,7 @@ import Testing
       now += 5
     }
     #expect(kept == ["a", "b", "c"] && lane.isIdle)
-    #expect(lane.figures == DeliveryLane.StoredMetrics(failed: 1, spooled: 3))
+    #expect(lane.counts == DeliveryLane.Counts(failed: 1, spooled: 3))
     // At the end what runs is handed over before what waits.
     kept = []
     for (key, script) in [("d", "exec sleep 60"), ("e", "printf 200"), ("f", "printf 200")] {
