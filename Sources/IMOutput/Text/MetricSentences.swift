@@ -15,7 +15,7 @@ enum MetricSentences {
     for (figure, text) in Catalogue.texts(line, in: figures) {
       switch text.style {
       case .named(let words):
-        let all = values(figure, snapshot, way).filter { isWanted($0.name) }
+        let all = values(figure, snapshot, way)
         parts.add(
           named: all.map { ($0.name, $0.count, remark($0.name) ?? ($0.place < words.count ? words[$0.place] : nil)) },
           head: text.one)

@@ -173,37 +173,32 @@ package struct StatsTextWriter {
 
   private func problems(_ figures: RunMetrics, to out: inout ByteWriter) {
     let bytes = count(Catalogue.count("gaps.run.bytes", in: Catalogue.run, of: figures.run), "byte")
-    // Exchanges without an answer are counted by what they are, in the words of the tables above.
-    let exchanges = [IssueKind.unanswered.name, IssueKind.heartbeatMissed.name]
+    let unanswered = unanswered(figures)
     let parts =
-      lost(figures)
-      + MetricSentences.parts(
-        .issues, Catalogue.run, figures.run, remark: { $0 == IssueKind.gap.name ? bytes : nil },
-        isWanted: { !exchanges.contains($0) })
+      MetricSentences.parts(
+        .issues, Catalogue.run, figures.run,
+        remark: { $0 == IssueKind.gap.name ? bytes : $0 == IssueKind.unanswered.name ? unanswered : nil })
       + MetricSentences.parts(.problems, Catalogue.reports, figures.total.counts)
       + MetricSentences.parts(.problems, Catalogue.run, figures.run)
     line("problems: ", parts.isEmpty ? ["none"] : parts, to: &out)
   }
 
-  /// What got no answer: messages as they are counted as lost everywhere, and what else asks for an answer, by its role.
-  private func lost(_ figures: RunMetrics) -> [String] {
+  /// What the unanswered frames are: messages, as they are counted everywhere, and what else asks for an answer, by its role. `nil` where
+  /// there are none.
+  private func unanswered(_ figures: RunMetrics) -> String? {
     let summary = figures.summary
-    let lost = UInt64(figures.total.messages.both.unanswered) &+ UInt64(figures.total.messages.both.damaged)
-    var counts: [(String, UInt64)] = [("lost messages", lost)]
-    counts.append(("missed heartbeats", figures.run.count(.heartbeatMissed)))
-    let roles: [(FrameRole, String)] = [
-      (.receipt, "unanswered receipts"), (.control, "unanswered control frames"), (.other, "other unanswered frames"),
-    ]
-    for (role, words) in roles {
+    var parts = [(UInt64(figures.total.messages.both.unanswered), "message")]
+    for (role, word) in [(FrameRole.receipt, "receipt"), (.control, "control frame"), (.other, "other frame")] {
       var unanswered: UInt64 = 0
       for (plan, kinds) in zip(summary.plans, summary.kinds) {
         for (k, kind) in kinds.enumerated() where (k < plan.typeRoles.count ? plan.typeRoles[k] : .other) == role {
-          for way in 0...1 { unanswered &+= UInt64(kind.fates[way].unanswered) }
+          for direction in 0...1 { unanswered &+= UInt64(kind.fates[direction].unanswered) }
         }
       }
-      counts.append((words, unanswered))
+      parts.append((unanswered, word))
     }
-    return counts.filter { $0.1 > 0 }.map { "\($0) \(grouped($1))" }
+    let words = parts.filter { $0.0 > 0 }.map { count($0.0, $0.1) }
+    return words.isEmpty ? nil : words.joined(separator: ", ")
   }
 
   private func worst(_ figures: RunMetrics, to out: inout ByteWriter) {
