@@ -37,6 +37,29 @@ import Testing
     #expect(coarse.width % buckets.width == 0)
   }
 
+  @Test(arguments: [1, 400, 3_990, 4_000, 4_001, 12_000, 4_000_000])
+  func bucketsAddUpWhateverTheirWidths(_ span: Int64) {
+    // Every second of the span in one, the first seconds alone in the other.
+    var one = TimeBuckets<Sum>(), other = TimeBuckets<Sum>()
+    for second in stride(from: 0, through: span, by: Int(max(1, span / 4_000))) {
+      one.change(Timestamp(seconds: second, fraction: 0)) { $0.count += 1 }
+    }
+    for second in Int64(0)..<3 { other.change(Timestamp(seconds: second, fraction: 0)) { $0.count += 1 } }
+    var sum = other
+    sum.add(one)
+    #expect(sum.width >= one.width && sum.width % one.width == 0)
+    let counts = [one, other].flatMap(\.all)
+    for bucket in sum.all {
+      let (begin, end) = (bucket.begin.seconds, bucket.begin.seconds + sum.width)
+      let inside = counts.filter { $0.begin.seconds >= begin && $0.begin.seconds < end }
+      let expected = inside.reduce(0) { $0 + $1.value.count }
+      #expect(bucket.value.count == expected)
+    }
+    var reversed = one
+    reversed.add(other)
+    #expect(reversed.all.map(\.value.count) == sum.all.map(\.value.count))
+  }
+
   @Test func theEndsOfTimeAreBounded() {
     var buckets = TimeBuckets<Sum>()
     for at in [Timestamp.distantPast, .distantFuture, Timestamp(nanoseconds: 0), Timestamp(nanoseconds: -1)] {

@@ -58,8 +58,9 @@ package struct TimeBuckets<Value: Additive>: Sendable {
     body(&values[number, default: Value()])
   }
 
-  /// Adds what other buckets counted, each as if at its beginning.
+  /// Adds what other buckets counted. These are as wide as the others at least, so that each of those is in one of these.
   package mutating func add(_ other: TimeBuckets) {
+    while !other.isEmpty, width < other.width { widen() }
     for (begin, value) in other.all { change(begin) { $0.add(value) } }
   }
 
