@@ -36,7 +36,7 @@ package final class AlertStateFile {
     writer = Writer(file)
     lock = file.lock()
     guard lock != -EWOULDBLOCK else {
-      throw UsageError(message: "--state \(path): in use by another imdump")
+      throw UsageError(message: "--state \(path): in use by another process")
     }
     try load(maximumSeries)
   }

@@ -56,7 +56,10 @@ package final class PeerAlerts {
     deliverer =
       options.isDelivered ? try Deliverer(options, isQuiet: isQuiet, user: nil, sensor: self.sensor) : nil
     state = try options.state.map { path throws(UsageError) in
-      try AlertStateFile(path: path, maximumSeries: AlertLimits().series)
+      let file = try AlertStateFile(path: path, maximumSeries: AlertLimits().series)
+      // Said now, and not when hours of work are lost.
+      do throws(CaptureError) { try file.checkRights() } catch { throw UsageError(message: error.description) }
+      return file
     }
   }
 

@@ -88,7 +88,8 @@ package func requireMayMakeFiles(in folder: Int32, _ path: String, _ what: Strin
   guard error != 0 else { return }
   throw CaptureError(
     .ioError, path,
-    "\(what): \(systemText(error)) for user \(geteuid()); give the folder to that user, or choose another user with -Z",
+    "\(what): \(systemText(error)) for user \(geteuid()); give the folder to that user"
+      + (programName == "imdump" ? ", or choose another user with -Z" : ""),
     errno: error)
 }
 

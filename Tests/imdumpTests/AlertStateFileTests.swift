@@ -132,7 +132,7 @@ import Testing
     let lock = open(scratch.path(".state.lock"), O_RDONLY | O_CLOEXEC)
     try #require(lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
     let refused = try run(parts[1])
-    #expect(refused.status == 64 && refused.errors.contains("--state \(state): in use by another imdump"))
+    #expect(refused.status == 64 && refused.errors.contains("--state \(state): in use by another process"))
     #expect(try Data(contentsOf: URL(filePath: state)) == kept)
     // Commands that other tests are starting may have the descriptor, too.
     flock(lock, LOCK_UN)

@@ -35,6 +35,19 @@ import Testing
     path.split(separator: ".").reduce(object as Any?) { ($0 as? Object)?[String($1)] }
   }
 
+  /// A state that cannot be kept ends the run before it begins, in words that are about this program.
+  @Test func aStateThatCannotBeKeptIsToldAtOnce() throws {
+    try Peer.withScratch { scratch in
+      let rules = scratch.appending(path: "rules.yml")
+      try Self.rules.write(to: rules, atomically: true, encoding: .utf8)
+      // Nobody, root neither, makes a file there.
+      let result = try Peer.run(["load", "--rules", rules.path(), "--state", "/sys/state"])
+      #expect(result.status == 64 && result.output == "")
+      #expect(result.errors.hasPrefix("impeer: /sys/state: cannot "), "\(result.errors)")
+      #expect(!result.errors.contains("-Z"))
+    }
+  }
+
   @Test(.enabled(if: loopbackIsUp)) func aLoadThroughASlowServer() throws {
     try Peer.withScratch { scratch in
       let rules = scratch.appending(path: "rules.yml")
