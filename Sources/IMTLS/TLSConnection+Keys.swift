@@ -136,7 +136,7 @@ extension TLSConnection {
       case 23: break
       default: continue
       }
-      if opensFirst(.clientHandshake, record, &trial) { return isEndOfEarlyData(last, number, trial.context) }
+      if opensFirst(.clientHandshake, record, &trial) { return isEndOfEarlyData(last, number, &trial) }
       guard sides[trial.direction].credit > 0 else { return nil }
       last = record
       number += 1
@@ -160,7 +160,8 @@ extension TLSConnection {
   }
 
   /// Whether a record of early data holds EndOfEarlyData; `nil` where no early secret opens it with `number`, or one of the first numbers.
-  private func isEndOfEarlyData(_ record: UnsafeRawBufferPointer, _ number: UInt64, _ context: TLSContext) -> Bool? {
+  private func isEndOfEarlyData(_ record: UnsafeRawBufferPointer, _ number: UInt64, _ trial: inout Trial) -> Bool? {
+    let context = trial.context
     let keys = context.keys
     var slot = withUnsafeBytes(of: clientRandom) { $0.baseAddress.map { keys.first(.early, $0) } ?? -1 }
     while slot >= 0 {
@@ -168,7 +169,7 @@ extension TLSConnection {
       for suite in provedSuite.map({ [$0] }) ?? TLSSuites.ofSecret(count: secret.count)
       where suite.hash.count == secret.count {
         let early = TLSDerivation.keys13(suite, Bytes48(secret))
-        for candidate in [number] + (0..<UInt64(Self.fewNumbers)) {
+        for candidate in [number] + (0..<UInt64(Self.fewNumbers)) where pay(1, &trial) {
           guard let opened = context.tryOpen(early, candidate, record) else { continue }
           return opened.type == 22 && opened.count == 4
             && context.scratch.load(fromByteOffset: opened.start, as: UInt8.self) == 5
