@@ -27,12 +27,14 @@ extension Connections {
 
   /// Whether time alone may still change what is known of a connection: messages wait for answers, or segments for those before them.
   private mutating func mayChange(_ flow: Ref<Flow>, at time: Timestamp) -> Bool {
-    guard time.time(since: flow.pointee.lastSeen) < Self.longestWait else { return false }
+    guard time.time(since: flow.pointee.lastSeen) < Self.longestSilence else { return false }
     let figures = flow.pointee.figures
     return flow.holdsSegments || figures != .max && tracker.figures.pointer(figures).pointee.unsettled > 0
   }
-  /// No answer and no segment is waited for longer.
-  private static var longestWait: Nanoseconds { .seconds(600) }
+
+  /// The longest silence of a connection in which each minute is looked at. A profile may have messages wait for longer, and a capture's
+  /// clock may leap by years: what becomes of those messages then is in the next report.
+  private static var longestSilence: Nanoseconds { .seconds(600) }
 
   /// Lets the connections that were reported wait for their next minute, the one that comes first in front.
   mutating func awaitReports() {
