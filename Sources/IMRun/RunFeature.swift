@@ -1,6 +1,5 @@
 package import IMCapture
 package import IMEngine
-import IMOutput
 package import IMSystem
 package import IMWire
 

@@ -1,5 +1,4 @@
 package import IMRun
-import IMWire
 
 /// Which packets `imdump export` copies, and where to.
 package struct ExportOptions: Sendable {

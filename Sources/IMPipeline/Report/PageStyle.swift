@@ -1,6 +1,5 @@
 package import IMReport
 import IMSystem
-import IMWire
 
 /// How a page is written, beside what it shows.
 package struct PageStyle: Sendable {
