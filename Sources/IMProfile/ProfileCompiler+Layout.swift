@@ -111,6 +111,28 @@ extension ProfileCompiler {
     try count(reader, from: partsEnd + draft.plan.lengthOffset, width: least, varies: true)
   }
 
+  /// Whether frames of some type may do without their length: what tells the type is in front of it, and so is all that is read at a fixed
+  /// place of the header.
+  func mayBeAbsent(_ reader: YAMLReader) throws(ProfileError) {
+    guard let content, draft.plan.framing.kind == .counted, content.parts.count == 1 else {
+      throw reader.error("a length is absent where the type is one number in front of it")
+    }
+    var layouts = [(draft.plan, content.plan, content.parts[0])]
+    if let other = draft.serverSide { layouts.append((other.plan, other.general, other.general.parts[0])) }
+    for (plan, general, part) in layouts {
+      let length = general.coding == .field ? Int(plan.length.offset) : plan.lengthOffset
+      guard case .field(let type) = part, length < Field.afterLength, type.byteRange.upperBound <= length else {
+        throw reader.error("a length is absent where the type is one number in front of it")
+      }
+      guard general.headerPartCount == 0, plan.framing.trailerCount == 0 else {
+        throw reader.error("a header with 'parts', and a frame with a trailer, have a length")
+      }
+      guard plan.time.byteRange.upperBound <= length, plan.checksum.byteRange.upperBound <= length else {
+        throw reader.error("a length is absent where 'time' and 'checksum' are in front of it")
+      }
+    }
+  }
+
   /// What a length counts that begins at byte `first` of a header without parts, and has at least `width` bytes.
   private mutating func count(
     _ reader: YAMLReader, from first: Int, width: Int, varies: Bool

@@ -180,10 +180,7 @@ extension ProfileCompiler {
     if let length = fields["length"], content != nil, try length.text() == "absent" {
       kind.flags.insert(.lengthAbsent)
       content?.plan.hasAbsentLength = true
-      guard content?.parts.count == 1, draft.plan.lengthOffset > 0 || draft.plan.length.isPresent else {
-        throw length.error("a length is absent where the type is one number in front of it")
-      }
-      if draft.plan.lengthOffset == 0 { draft.plan.lengthOffset = Int(draft.plan.length.offset) }
+      try mayBeAbsent(length)
     } else if let length = fields["length"] {
       kind.minimumBody = UInt32(try length.number(0...draft.plan.maximumBody)) + UInt32(draft.plan.framing.trailerCount)
       kind.maximumBody = kind.minimumBody

@@ -106,6 +106,10 @@ extension UnsafePointer<Plan> {
     let framing = pointee.framing
     var count = Int(pointee.headerCount) + Int(pointee.maximumBody) + Int(framing.trailerCount)
     for i in 0..<Int(framing.partCount) { count += Int(framing.parts[i].count) }
+    if let general = pointee.general {
+      for i in 0..<Int(general.pointee.headerPartCount) { count += Int(general.pointee.headerParts[i].count) }
+      if general.pointee.prefaceCount > 0 { count = max(count, Preface.longest) }
+    }
     return count * (framing.escapes ? 2 : 1) + 64
   }
 

@@ -80,12 +80,12 @@ extension UnsafePointer<Plan> {
     } else {
       guard head & pointee.magicMask == pointee.magic else { return .notAFrame }
     }
-    if general.pointee.hasAbsentLength, case .field(let field) = general.pointee.parts[0],
-      available > field.place.offset
-    {
+    if general.pointee.hasAbsentLength, case .field(let field) = general.pointee.parts[0] {
+      let place = field.place
+      guard available >= place.offset + place.count else { return .needMore(place.offset + place.count) }
       let kind = kind(field.read(bytes, position))
       if kind.pointee.flags.contains(.lengthAbsent), head & kind.pointee.headMask == kind.pointee.headValue {
-        let count = Int(pointee.lengthOffset)
+        let count = general.pointee.coding == .field ? Int(pointee.length.offset) : Int(pointee.lengthOffset)
         guard available >= count else { return .needMore(count) }
         let stop = position + count
         return .frame(GeneralExtent(start: position, body: stop, bodyEnd: stop, end: stop))
@@ -95,7 +95,7 @@ extension UnsafePointer<Plan> {
     var extent = GeneralExtent(start: position, body: position, bodyEnd: position, end: position)
     var extra = 0
     if general.pointee.headerPartCount > 0 {
-      extra = findParts(bytes, position, general, &extent)
+      extra = findParts(bytes, position, end, general, &extent)
       guard available >= header + extra else { return .needMore(header + extra) }
     }
     guard let (value, width) = readLength(bytes, position, end, general, &extent) else { return .notAFrame }
@@ -122,15 +122,19 @@ extension UnsafePointer<Plan> {
     return .frame(extent)
   }
 
-  /// Finds the parts of the header at `position` that depend on its numbers; the bytes that they have together.
+  /// Finds the parts of the header at `position` that depend on its numbers; the bytes that they have together, as far as the bytes
+  /// before `end` tell: where they end in front of a number, its header is not there to its end either.
   private func findParts(
-    _ bytes: borrowing Bytes, _ position: Int, _ general: UnsafePointer<GeneralPlan>, _ extent: inout GeneralExtent
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ general: UnsafePointer<GeneralPlan>,
+    _ extent: inout GeneralExtent
   ) -> Int {
     var extra = 0
     for i in 0..<Int(general.pointee.headerPartCount) {
       let part = general.pointee.headerParts[i]
       // Its condition is in the header as it is without parts, or after some of them.
       let base = self.base(of: Int(part.when.offset), extent, general)
+      let place = part.when.place
+      guard base + place.offset + place.count <= end else { return extra }
       if part.isPresent(part.when.read(bytes, base)) {
         extent.parts |= 1 &<< UInt8(i)
         extra += Int(part.count)
