@@ -94,6 +94,13 @@ extension ProfileCompiler {
     }
     let kind = try reader.required("kind")
     guard try kind.text() == "zlib" else { throw kind.error("the compression must be zlib") }
+    for key in ["checksum", "tlv"] {
+      if let other = try root.optional(key) { throw other.error("compressed bodies have no '\(key)'") }
+    }
+    guard content.plan.trailerCount == 0 else {
+      throw reader.error("compressed bodies have no trailer of constant bytes")
+    }
+    try checkOffsets(reader, content)
     content.plan.isZlib = true
     if let sized = try reader.optional("sized") {
       guard try sized.text() == "varint" else { throw sized.error("'sized' must be varint") }
@@ -105,6 +112,24 @@ extension ProfileCompiler {
     }
     for type in after.isScalar ? [after] : try after.elements() {
       draft.kinds[try index(type)].flags.insert(.startsCompression)
+    }
+  }
+
+  /// Refuses numbers of frames with compressed bodies that do not count from the body's beginning: what is inflated has no header.
+  private func checkOffsets(_ reader: YAMLReader, _ content: ContentDraft) throws(ProfileError) {
+    var layouts = [(draft.plan, content.plan, content.parts)]
+    if let other = draft.serverSide {
+      layouts.append((other.plan, other.general, (0..<Int(other.general.partCount)).map { other.general.parts[$0] }))
+    }
+    for (plan, general, parts) in layouts {
+      var fields = [plan.sequence, plan.status, general.channel, general.duplicate]
+      if general.session < 0 { fields.append(plan.session) }
+      if general.wideCount > 0 { fields.append(Field(offset: Int(general.wideOffset), byteCount: 1)) }
+      for part in parts { if case .field(let field) = part { fields.append(field) } }
+      guard fields.allSatisfy({ !$0.isPresent || $0.isRelative }) else {
+        throw reader.error(
+          "with compressed bodies, the offset of a field must count from the body, with 'after: length'")
+      }
     }
   }
 

@@ -1,6 +1,9 @@
 import IMContent
 import IMWire
 
+/// Whether bodies are compressed, each by itself.
+enum ZlibUse { case no, perhaps, yes }
+
 /// Protocols of the general reader: frames whose types are recognized by what they hold, or that end where no length and no delimiter does.
 extension Streams {
   /// Bytes of a direction that have just become contiguous, and what it holds in front of them.
@@ -75,17 +78,17 @@ extension Streams {
 
   /// Reads the frame at `extent` into the frame in hand; false where it is none.
   private mutating func readGeneral(_ side: FlowSide, _ bytes: borrowing Bytes, _ extent: GeneralExtent) -> Bool {
-    readsZlib = isZlib(side)
+    readsZlib = zlibUse(side)
     return readAny(
       currentPlan, bytes, extent, isFromServer: side.direction == .serverToClient,
       isAnswered: side.flow.pointee.asksForAnswers, frame)
   }
 
   /// Whether the bodies that a side sends are compressed: as a frame has said, or may have where the beginning is not captured.
-  private mutating func isZlib(_ side: FlowSide) -> Bool {
-    guard let general = currentPlan.pointee.general, general.pointee.isZlib else { return false }
-    return general.pointee.isAlwaysZlib || side.flow.pointee.isCompressed
-      || !side.state.pointee.flags.contains(.fromStart)
+  private mutating func zlibUse(_ side: FlowSide) -> ZlibUse {
+    guard let general = currentPlan.pointee.general, general.pointee.isZlib else { return .no }
+    if general.pointee.isAlwaysZlib || side.flow.pointee.isCompressed { return .yes }
+    return side.state.pointee.flags.contains(.fromStart) ? .no : .perhaps
   }
 
   /// Reads the frame at `extent` into `frame`, inflated where bodies are compressed; false where it is none.
@@ -93,21 +96,34 @@ extension Streams {
     _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, _ extent: GeneralExtent, isFromServer: Bool,
     isAnswered: Bool, _ frame: UnsafeMutablePointer<Frame>
   ) -> Bool {
-    guard readsZlib, extent.preface < 0, let general = plan.pointee.general, general.pointee.isZlib else {
+    guard readsZlib != .no, extent.preface < 0, let general = plan.pointee.general, general.pointee.isZlib else {
       return plan.readGeneral(
         bytes, extent, isFromServer: isFromServer, isAnswered: isAnswered, contents.pointer, frame)
     }
+    let whole = extent
     var extent = extent
     var isPlain = false
-    if general.pointee.tellsSize {
-      guard let (size, width) = plan.size(bytes, extent.body, extent.bodyEnd) else { return false }
+    var failure: Inflater.Failure? = .notZlib
+    if !general.pointee.tellsSize {
+      failure = bodies.inflate(bytes, extent.body, extent.bodyEnd - extent.body)
+    } else if let (size, width) = plan.size(bytes, extent.body, extent.bodyEnd) {
       extent.body += width
       extent.lengthEnd += width
       isPlain = size == 0
+      if !isPlain { failure = bodies.inflate(bytes, extent.body, extent.bodyEnd - extent.body) }
     }
-    guard !isPlain, bodies.inflate(bytes, extent.body, extent.bodyEnd - extent.body) == nil else {
+    if let failure {
+      // Of a body that is compressed for certain and cannot be read, only the length is known.
+      if failure == .limit || !isPlain && general.pointee.tellsSize && readsZlib == .yes {
+        extent.isForeign = true
+        let isFrame = plan.readGeneral(
+          bytes, extent, isFromServer: isFromServer, isAnswered: isAnswered, contents.pointer, frame)
+        frame.pointee.flags.insert(failure == .limit ? .inflateLimit : .malformed)
+        return isFrame
+      }
+      // One that only may have been compressed begins where it would without a size.
       return plan.readGeneral(
-        bytes, extent, isFromServer: isFromServer, isAnswered: isAnswered, contents.pointer, frame)
+        bytes, isPlain ? extent : whole, isFromServer: isFromServer, isAnswered: isAnswered, contents.pointer, frame)
     }
     let count = bodies.inflater.count
     let start = UnsafeRawPointer(bodies.inflater.output.pointer)
@@ -290,7 +306,7 @@ extension Streams {
   ) -> SearchResult {
     let plan = currentPlan.layout(ofServer: side.direction == .serverToClient)
     let (start, end) = (partial.pointee.start, partial.pointee.end)
-    readsZlib = isZlib(side)
+    readsZlib = zlibUse(side)
     switch plan.pointee.framing.kind {
     case .message:
       guard let message = message(side, partial, from: start) else { return .none }
@@ -365,7 +381,8 @@ extension Streams {
         return .open(at > position ? bits : 0)
       case .frame(let extent):
         // What is inflated may grow to a hundred times its length.
-        partial.pointee.search.credit -= readsZlib ? (extent.end - extent.start) * 6 : (extent.end - extent.start) >> 4
+        let count = extent.end - extent.start
+        partial.pointee.search.credit -= readsZlib == .no ? count >> 4 : count * 6
         guard
           readAny(
             plan, bytes, extent, isFromServer: isFromServer, isAnswered: true, &probe),
@@ -388,7 +405,7 @@ extension Streams {
     let plan = currentPlan.layout(ofServer: isFromServer)
     let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
     let end = partial.pointee.end
-    readsZlib = isZlib(side)
+    readsZlib = zlibUse(side)
     var position = partial.pointee.start
     let isMessage = plan.pointee.framing.kind == .message
     if !side.state.pointee.flags.contains(.fromStart), !isMessage {
@@ -423,7 +440,7 @@ extension Streams {
           continue
         }
         bits += found
-        if probe.kind.pointee.flags.contains(.startsCompression) { readsZlib = true }
+        if probe.kind.pointee.flags.contains(.startsCompression) { readsZlib = .yes }
         if bits >= 400 { return bits }
       }
     }
@@ -485,7 +502,7 @@ extension Streams {
   /// beginning was not captured.
   mutating func innerProof(_ bytes: borrowing Bytes, _ start: Int, _ end: Int) -> Int {
     var best = 0
-    readsZlib = false
+    readsZlib = .no
     for isFromServer in [false, true] {
       let plan = currentPlan.layout(ofServer: isFromServer)
       var position = start
@@ -514,7 +531,7 @@ extension Streams {
     if let reader = reader(side) { return reader.pointee.isMasked ? side.number : side.peer.number }
     let bytes = Bytes(RawSpan(_unsafeStart: partial.pointee.memoryStart, byteCount: partial.pointee.readableCount))
     var votes = 0
-    readsZlib = isZlib(side)
+    readsZlib = zlibUse(side)
     for isFromServer in [false, true] {
       partial.pointee.beginSearch()
       guard var position = firstGeneral(bytes, partial, isFromServer) else { continue }

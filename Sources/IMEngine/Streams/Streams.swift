@@ -34,7 +34,7 @@ struct Streams: ~Copyable {
   /// Numbers of frames that are not on the wire.
   var counters = ImplicitCounters()
   /// Whether the frames that the general reader reads or weighs next have compressed bodies.
-  var readsZlib = false
+  var readsZlib = ZlibUse.no
   /// The second of the last frame.
   var second = Second(Timestamp(nanoseconds: 0))
   /// What directions hold of frames that are not whole yet.
