@@ -392,9 +392,10 @@ extension ProfileCompiler {
       guard let other = try reader.optional(key) else { continue }
       guard draft.plan.framing.kind == .counted else { throw other.error("these frames have no header") }
       let field = try generalField(other)
-      guard !field.isRelative, content?.plan.headerPartCount == 0 else {
-        throw other.error("'\(key)' must be at a fixed place of the header")
-      }
+      // It is read of every frame, and no frame has more than the header for certain.
+      guard !field.isRelative, content?.plan.headerPartCount == 0,
+        field.byteRange.upperBound <= draft.plan.headerCount
+      else { throw other.error("'\(key)' must be at a fixed place of the header") }
       draft.plan[keyPath: place] = field
     }
     for key in ["encryption", "compression", "end-to-end"] {
@@ -466,6 +467,7 @@ extension ProfileCompiler {
     }
     if let size = try reader.optional("size"), try size.number(1...64) > 8 {
       try reader.allow("offset", "size", "after")
+      try checkHeader(reader)
       let (offset, count) = (try wideOffset(reader), try size.number(9...64))
       content?.plan.wideOffset = offset
       content?.plan.wideCount = UInt8(count)

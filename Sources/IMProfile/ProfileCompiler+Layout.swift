@@ -156,12 +156,17 @@ extension ProfileCompiler {
   /// A number of a frame. It may be after the header, where the frame reaches so far, and its offset counts from the end of a length that
   /// is in front of it and varies.
   mutating func generalField(_ reader: YAMLReader, _ others: String...) throws(ProfileError) -> Field {
+    try checkHeader(reader)
+    return try placed(anywhere(reader, others + ["after"]), reader)
+  }
+
+  /// Refuses a number at an offset where frames have none.
+  func checkHeader(_ reader: YAMLReader) throws(ProfileError) {
     let kind = draft.plan.framing.kind
     let isOpen = kind == .counted || content?.plan.innerHeader ?? 0 > 0 || content?.kind == .bytes
     guard isOpen, [.counted, .message, .terminated].contains(kind) else {
       throw reader.error("these frames have no header: a part has a path 'at', or a 'word'")
     }
-    return try placed(anywhere(reader, others + ["after"]), reader)
   }
 
   /// A field whose offset counts from where it has to.
@@ -196,7 +201,8 @@ extension ProfileCompiler {
     guard let reader = try root.optional("from-server") else { return }
     try reader.allow("header", "length", "fields")
     guard let client = content else { return }
-    let (plan, isClosed) = (draft.plan, draft.isClosed)
+    var plan = draft.plan
+    let isClosed = draft.isClosed
     let isCounted = plan.framing.kind == .counted
     if !isCounted {
       for key in ["header", "length"] {
@@ -227,6 +233,16 @@ extension ProfileCompiler {
     }
     for (i, part) in server.parts.enumerated() { server.plan.parts[i] = part }
     server.plan.partCount = UInt8(server.parts.count)
+    guard ![plan, draft.plan].contains(where: { $0.time.isPresent || $0.checksum.isPresent }) else {
+      throw reader.error("'time' and 'checksum' are for fields that both sides' frames have at one place")
+    }
+    let (own, other) = (plan.framing, draft.plan.framing)
+    guard own.sessionCoding == other.sessionCoding, own.sequenceCoding == other.sequenceCoding,
+      own.sessionIsUnique == other.sessionIsUnique
+    else { throw fields.error("'encoding' and 'unique' must be alike on both sides") }
+    // What one side's fields hide is not shown of the other's either.
+    plan.framing.hidesSession = own.hidesSession || other.hidesSession
+    if server.plan.wideCount > 0 { (plan.sequenceCounts, plan.numberLife) = (false, .connection) }
     draft.serverSide = (draft.plan, server.plan)
     // What both sides' paths lead to is found at once.
     content = client

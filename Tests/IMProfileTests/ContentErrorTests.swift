@@ -111,4 +111,49 @@ import Testing
     }
     #expect(error.map { "\($0)" } == "a.yaml:\(message)")
   }
+
+  private static let counted = [
+    "profile: counted", "version: 1", "header: { length: 6 }", "length: { offset: 1, size: 2 }",
+  ]
+  private static let call = "types:\n  1: { name: call, role: message }"
+
+  private static func compile(_ text: String) throws(ProfileError) {
+    _ = try ProfileCompiler.compile((counted + [text]).joined(separator: "\n"), source: "a.yaml")
+  }
+
+  /// Numbers at places that every frame has.
+  @Test(
+    arguments: [
+      "fields: { type: [{ offset: 0 }], time: { offset: 2, size: 4 } }\n" + call,
+      "fields: { type: [{ offset: 0, after: length }] }\ncompression: { kind: zlib }\n" + call,
+      "fields: { type: [{ offset: 0 }] }\ntypes:\n  1: { name: call, role: message, length: absent }",
+    ] as [String]) func soundPlaces(_ text: String) throws
+  {
+    try Self.compile(text)
+  }
+
+  /// Numbers that would be read where a frame may not have them.
+  @Test(
+    arguments: [
+      (
+        "fields: { type: [{ offset: 0 }], time: { offset: 3, size: 4 } }\n" + call,
+        "5:40: 'time' must be at a fixed place of the header"
+      ),
+      (
+        "fields: { type: [{ offset: 0 }], time: { offset: 2, size: 4 } }\nfrom-server: { header: { length: 8 } }\n"
+          + call, "6:14: 'time' and 'checksum' are for fields that both sides' frames have at one place"
+      ),
+      (
+        "fields: { type: [{ offset: 0 }] }\ncompression: { kind: zlib }\n" + call,
+        "6:14: with compressed bodies, the offset of a field must count from the body, with 'after: length'"
+      ),
+      (
+        "fields: { type: [{ offset: 3 }] }\ntypes:\n  1: { name: call, role: message, length: absent }",
+        "7:43: a length is absent where the type is one number in front of it"
+      ),
+    ] as [(String, String)]) func unsoundPlaces(_ text: String, _ message: String) throws
+  {
+    let error = #expect(throws: ProfileError.self) { try Self.compile(text) }
+    #expect(error.map { "\($0)" } == "a.yaml:\(message)")
+  }
 }
