@@ -236,6 +236,105 @@ import Testing
     #expect(run.heard.finished.allSatisfy { $0.fate == .acked })
   }
 
+  /// A body that says it is compressed and is not is no frame of any type; those behind it are read.
+  @Test func aDamagedCompressedBody() throws {
+    let plan = try ProfileCompiler.compile(
+      """
+      profile: packed
+      version: 1
+      ports: [7000]
+      header: { length: 1 }
+      length: { offset: 0, encoding: varint }
+      compression: { kind: zlib, sized: varint }
+      fields: { type: { offset: 0, size: 2 }, sequence: { offset: 2, size: 2 } }
+      types:
+        0x1201: { name: request, role: message, answered: true, length: 4 }
+        0x1301: { name: answer, role: acknowledgment, answers: [request], length: 4 }
+      sequence: { kind: identifier }
+      """, source: "packed.yaml")
+    func frame(_ size: UInt8, _ body: [UInt8]) -> [UInt8] { [UInt8(1 + body.count), size] + body }
+    var talk = Talk(port: 7_000)
+    for i in 1...4 {
+      talk.say(.clientToServer, frame(0, [0x12, 1] + Self.number(i)))
+      talk.say(.serverToClient, frame(0, [0x13, 1] + Self.number(i)))
+    }
+    talk.say(.clientToServer, frame(4, [0x12, 1] + Self.number(5)))
+    talk.say(.clientToServer, frame(0, [0x12, 1] + Self.number(6)))
+    talk.say(.serverToClient, frame(0, [0x13, 1] + Self.number(6)))
+    let run = Run(talk.packets, plans: [plan])
+    #expect(run.frames.count == 11)
+    #expect(run.frames.count { $0.flags.contains(.malformed) } == 1)
+    #expect(run.heard.finished.map(\.sequence) == [1, 2, 3, 4, 6])
+  }
+
+  /// Parts in front of a number move it; where the bytes end before it, nothing behind them is read.
+  @Test(arguments: [1, 3, 1_400]) func partsInFrontOfOneAnother(_ size: Int) throws {
+    let plan = try ProfileCompiler.compile(
+      Self.page(
+        "moved",
+        "header: { length: 6, magic: { offset: 0, bytes: C0DE }, parts: [{ when: { offset: 2 }, at: 3, length: 255 }, "
+          + "{ when: { offset: 3 }, at: 4, length: 255 }] }\nlength: { offset: 5, size: 1 }\n"
+          + "fields: { type: { offset: 4 }, sequence: { after: length, offset: 0, size: 2 } }", request: "1",
+        answer: "2"),
+      source: "moved.yaml")
+    let part = [UInt8](repeating: 9, count: 255)
+    var head: [UInt8] = [0xc0, 0xde, 1]
+    head += part
+    head.append(1)
+    head += part
+    head += [1, 2]
+    let layout = Layout(
+      name: "moved", profile: "", request: { [head] in head + Self.number($0) },
+      answer: { [0xc0, 0xde, 0, 0, 2, 2] + Self.number($0) })
+    let run = Run(talk(layout, size: size), plans: [plan])
+    run.expectLedgerAddsUp()
+    #expect(run.heard.finished.count == 20)
+    #expect(run.heard.finished.allSatisfy { $0.fate == .acked })
+  }
+
+  /// Frames of a type without a length, in front of a length that is a number: for each side where its own layout has it.
+  @Test func absentLengthsBySide() throws {
+    let plan = try ProfileCompiler.compile(
+      """
+      profile: absent
+      version: 1
+      ports: [7000]
+      header: { length: 5, magic: { offset: 0, bytes: C0DE } }
+      length: { offset: 3, size: 2 }
+      fields: { type: { offset: 2 } }
+      from-server:
+        header: { length: 6, magic: { offset: 0, bytes: BEEF } }
+        length: { offset: 4, size: 2 }
+        fields: { type: { offset: 3 } }
+      types:
+        1: { name: data, role: message, body: [skip: 2, end] }
+        7: { name: ping, role: heartbeat, answered: true, in-order: true, length: absent, from: client }
+        8: { name: pong, role: acknowledgment, answers: [ping], in-order: true, length: absent, from: server }
+      """, source: "absent.yaml")
+    var talk = Talk(port: 7_000)
+    for _ in 0..<4 {
+      talk.say(.clientToServer, [0xc0, 0xde, 1, 0, 2, 5, 5, 0xc0, 0xde, 7])
+      talk.say(.serverToClient, [0xbe, 0xef, 0, 8, 0xbe, 0xef, 0, 1, 0, 2, 5, 5])
+    }
+    let run = Run(talk.packets, plans: [plan])
+    run.expectLedgerAddsUp()
+    #expect(run.frames.count == 16)
+    #expect(run.issues.isEmpty)
+  }
+
+  /// A frame whose body the snaplen has cut, with a number after a varint: its header is read as in a whole one.
+  @Test func aCutBody() throws {
+    let plan = try ProfileCompiler.compile(Self.layouts[2].profile, source: "varint.yaml")
+    let layout = Layout(
+      name: "cut", profile: "",
+      request: { $0 < 305 ? [4, 0x12, 1] + Self.number($0) : Self.layouts[2].request($0) },
+      answer: { [4, 0x13, 1] + Self.number($0) })
+    let run = Run(talk(layout, size: 1_400), plans: [plan], snapLength: 96)
+    run.expectLedgerAddsUp()
+    #expect(run.heard.finished.count == 20)
+    #expect(run.heard.finished.allSatisfy { $0.fate == .acked })
+  }
+
   /// One acknowledgment for the numbers from one to another.
   @Test(
     arguments: [

@@ -54,11 +54,12 @@ extension UnsafePointer<Plan> {
         if isBare || origin == extent.bodyEnd && (content.kind == .protobuf || general.pointee.leadCount > 0) {
           for i in 0..<content.slotCount { values[i] = ContentValue() }
         } else {
-          switch bytes.scan(content, origin, extent.bodyEnd - origin, values) {
+          let last = extent.cut < 0 ? extent.bodyEnd : min(extent.bodyEnd, max(origin, extent.cut))
+          switch bytes.scan(content, origin, last - origin, values) {
           case .whole(let count):
             // A body may follow header lines.
-            isMalformed = content.kind != .headers && !bytes.isBlank(origin + count, extent.bodyEnd)
-          case .cut, .malformed: isMalformed = true
+            isMalformed = content.kind != .headers && !bytes.isBlank(origin + count, last)
+          case .cut, .malformed: isMalformed = extent.cut < 0
           }
         }
       }
@@ -85,7 +86,7 @@ extension UnsafePointer<Plan> {
       guard bytes.u64(extent.start) & kind.pointee.headMask == kind.pointee.headValue else { return false }
       let body = extent.end - extent.body
       guard body >= Int(kind.pointee.minimumBody), body <= Int(kind.pointee.maximumBody) else { return false }
-      if general.pointee.trailerCount > 0 {
+      if general.pointee.trailerCount > 0, extent.cut < 0 {
         let width = Int(general.pointee.trailerCount)
         guard extent.end - extent.body >= width, bytes.holds(extent.end - width, general.pointee.trailerBytes, width)
         else { return false }
@@ -108,7 +109,7 @@ extension UnsafePointer<Plan> {
     if kind.pointee.stepCount > 0 {
       let known = (frame.pointee.sequence, frame.pointee.flags.contains(.sequence))
       var step = Int(kind.pointee.firstStep)
-      if !runSteps(bytes, frame) {
+      if !runSteps(bytes, frame), extent.cut < 0 {
         guard general.pointee.content != nil else { return false }
         frame.pointee.flags.insert(.malformed)
       }

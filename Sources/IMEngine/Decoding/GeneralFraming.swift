@@ -22,6 +22,8 @@ struct GeneralExtent {
   var parts: UInt8 = 0
   /// Whether its header is not the plan's.
   var isForeign = false
+  /// The byte after those that were captured, where the snaplen has cut the body; negative where it has not.
+  var cut = -1
 
   /// A frame between two places, and its body.
   init(start: Int, body: Int, bodyEnd: Int, end: Int, isBeat: Bool = false, isScanned: Bool = false, preface: Int8 = -1)

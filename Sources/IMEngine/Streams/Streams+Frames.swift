@@ -122,15 +122,26 @@ extension Streams {
     var copy = [UInt8](
       UnsafeRawBufferPointer(start: partial.pointee.memoryStart + partial.pointee.start, count: have))
     copy += [UInt8](repeating: 0, count: whole - have + RawBuffer.slack)
+    if let general = currentPlan.pointee.general, currentPlan.pointee.framing.kind == .headers {
+      // What ends a frame is known.
+      let ends = Int(general.pointee.endCount)
+      for i in 0..<ends where whole - ends + i >= have {
+        copy[whole - ends + i] = UInt8(truncatingIfNeeded: general.pointee.ends >> UInt32(8 * (ends - 1 - i)))
+      }
+    }
     let bytes = Bytes(copy.span.bytes)
-    guard currentPlan.read(bytes, 0, whole, frame) == .frame, frame.pointee.headerCount <= have else { return false }
-    // The steps read what is there.
-    frame.pointee.count = have
-    let trailer = frame.pointee.trailerCount
-    frame.pointee.trailerCount = 0
-    _ = currentPlan.open(bytes, frame)
-    frame.pointee.count = whole
-    frame.pointee.trailerCount = trailer
+    if currentPlan.pointee.general != nil {
+      guard readCut(side, bytes, whole: whole, have: have) else { return false }
+    } else {
+      guard currentPlan.read(bytes, 0, whole, frame) == .frame, frame.pointee.headerCount <= have else { return false }
+      // The steps read what is there.
+      frame.pointee.count = have
+      let trailer = frame.pointee.trailerCount
+      frame.pointee.trailerCount = 0
+      _ = currentPlan.open(bytes, frame)
+      frame.pointee.count = whole
+      frame.pointee.trailerCount = trailer
+    }
     frame.pointee.flags.remove(.malformed)
     frame.pointee.checksumStatus = .unchecked
     frame.pointee.timestamp = last.timestamp

@@ -142,6 +142,18 @@ extension Streams {
     return isFrame
   }
 
+  /// Reads a frame of `whole` bytes of which the snaplen has left the first `have`, with zeros in the place of the others; false where it
+  /// is none. What its header says counts, and the paths in front of the cut.
+  mutating func readCut(_ side: FlowSide, _ bytes: borrowing Bytes, whole: Int, have: Int) -> Bool {
+    guard zlibUse(side) == .no,
+      case .frame(var extent) = currentPlan.layout(ofServer: side.direction == .serverToClient).nextGeneral(
+        bytes, 0, whole, message: nil, contents.pointer),
+      extent.body <= have, extent.end == whole
+    else { return false }
+    extent.cut = have
+    return readGeneral(side, bytes, extent)
+  }
+
   /// One whole frame of the general reader.
   @inline(never)
   private mutating func completeGeneral(_ side: FlowSide, _ bytes: borrowing Bytes) {
