@@ -106,7 +106,9 @@ import Testing
     #expect(told.map { $0.filter { $0 != "," } } ?? "0" == "\(retries)", "stats of \(path)")
     // Of what is unanswered, the messages are those that are counted as such everywhere.
     let unanswered = text.firstMatch(of: /unanswered\s+[0-9,]+\s+\(([0-9,]+)\s+messages?/)?.output.1
-    #expect(unanswered.map { $0.filter { $0 != "," } } ?? "0" == "\(number(stats, "total.messages.unanswered"))", "problems of \(path)")
+    #expect(
+      unanswered.map { $0.filter { $0 != "," } } ?? "0" == "\(number(stats, "total.messages.unanswered"))",
+      "problems of \(path)")
 
     // Periods.
     let periods = try Store.objects(["stats", "-q", "--json", "--per", "1h", path])
