@@ -6,6 +6,7 @@
 @testable import IMProfile
 @testable import IMTerminal
 import IMWire
+import IMYAML
 
 /// Parts by themselves, which are faster than anything around them.
 let partTargets = [
