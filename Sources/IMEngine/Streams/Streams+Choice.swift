@@ -60,7 +60,7 @@ extension Streams {
         if currentPlan.pointee.framing.isGeneral {
           // Those that look alike are compared: the one that explains most is chosen, and not the first.
           guard isThorough || state.pointee.flags.contains(.fromStart) && partial.pointee.deliveryCount <= 32,
-            let bits = proofOfGeneral(side, partial), bits >= neededOfGeneral(flow, i, isEnd: isEnd)
+            let bits = proofOfGeneral(side, partial), bits >= neededOfGeneral(side, i, isEnd: isEnd)
           else { continue }
           let weight = bits + (isHinted(flow, i) ? 24 : 0)
           if weight > best {
@@ -97,11 +97,11 @@ extension Streams {
   }
 
   /// Bits of proof that the plan at `index`, one of the general reader, wants.
-  private mutating func neededOfGeneral(_ flow: Ref<Flow>, _ index: Int, isEnd: Bool) -> Int {
-    let isHinted = isHinted(flow, index)
-    let isStranger = !isHinted && protocols.plans.indices.contains { self.isHinted(flow, $0) }
+  private mutating func neededOfGeneral(_ side: FlowSide, _ index: Int, isEnd: Bool) -> Int {
+    let isExpected = isExpectedAtStart(side, index)
+    let isStranger = !isExpected && protocols.plans.indices.contains { isHinted(side.flow, $0) }
     let needed =
-      isHinted
+      isExpected
       ? Self.promisedEvidence : Int(protocols.plans[index].pointer.pointee.chooseEvidence) + (isStranger ? 24 : 0)
     return isEnd ? max(12, needed / 2) : needed
   }
@@ -176,10 +176,11 @@ extension Streams {
     let flow = side.flow
     let (start, end) = (partial.pointee.start, partial.pointee.end)
     let plan = currentPlan
-    let isHinted = isHinted(flow, Int(protocols.currentIndex & 63))
+    let index = Int(protocols.currentIndex & 63)
+    let isHinted = isHinted(flow, index), isExpected = isExpectedAtStart(side, index)
     if plan.pointee.framing.isDelimited {
       return standsDelimited(
-        bytes, start, end, isFromStart: side.state.pointee.flags.contains(.fromStart), isHinted: isHinted,
+        bytes, start, end, isFromStart: side.state.pointee.flags.contains(.fromStart), isHinted: isExpected,
         isThorough: isThorough)
     }
     // A magic number with its version is proof in itself; without one, frames must follow one another.
@@ -205,6 +206,12 @@ extension Streams {
     // A type of many bits proves a frame in the midst of anything a little too easily for half of the proof.
     let state = plan.weighsBodies ? needed - 8 : needed / 2
     let enough = isEnd ? max(state, FrameSearch.chance(end - start)) : .max
+    if isExpected, !isHinted {
+      let needed = Self.promisedEvidence + (isVariant ? Self.variantEvidence : 0)
+      let enough = isEnd ? (plan.weighsBodies ? needed - 8 : needed / 2) : .max
+      let verdict = search.verify(bytes, start, end, partial, needed: needed, isTrusted: false)
+      if isProof(verdict, enough, .max) { return true }
+    }
     if isThorough {
       var position = search.nextCandidate(bytes, start, end)
       while position < end {
@@ -241,12 +248,13 @@ extension Streams {
   mutating func isHinted(_ flow: Ref<Flow>, _ plan: Int) -> Bool {
     isServerPort(FlowSide(flow, 0), plan) || isServerPort(FlowSide(flow, 1), plan)
       || carrier(of: flow).map { Int($0.pointee.hint) == plan } == true
-      || expectsOnlyPlan && flow.pointee.serial <= Self.expectedConnections
   }
 
-  /// The first connections on which the only plan is expected, whatever their ports: a longer capture has evidence enough, and so many
-  /// that little evidence would be found by chance.
-  private static var expectedConnections: UInt32 { 16 }
+  /// Whether a plan is expected at the first byte of a direction: by the connection's ports, or because it is the only one, and the user
+  /// named it. Further on, the ports alone count: in so many bytes, little evidence is found by chance.
+  private mutating func isExpectedAtStart(_ side: FlowSide, _ plan: Int) -> Bool {
+    isHinted(side.flow, plan) || expectsOnlyPlan && side.state.pointee.flags.contains(.fromStart)
+  }
 
   /// Whether a side's port is one of the plan's, or of those that the user named.
   mutating func isServerPort(_ side: FlowSide, _ plan: Int) -> Bool {

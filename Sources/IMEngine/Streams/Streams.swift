@@ -51,7 +51,7 @@ struct Streams: ~Copyable {
   var roles = RoleTable()
   /// Ports beyond the profiles' own on which they are expected.
   let ports: Set<UInt16>
-  /// Whether the only plan is expected on any port of the first connections.
+  /// Whether the only plan is expected at the beginning of any connection.
   let expectsOnlyPlan: Bool
   /// What came later than this waits when what was held is decoded.
   var decodeLimit = Timestamp.distantFuture
