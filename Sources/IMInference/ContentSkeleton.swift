@@ -3,12 +3,9 @@ import IMWire
 
 /// Writes what was guessed of a content as a profile: framing, content, the places of type, number and status by their paths, and types,
 /// each line with the share of frames that agree.
-package struct ContentSkeleton {
+package struct ContentSkeleton: SkeletonWriter {
   let guess: GuessedContent
-  private let name: String
-  private let ports: [UInt16]
-  private let notes: [String]
-  private var out = ""
+  var page: SkeletonPage
   var names: [String] = []
 
   /// Why it cannot be written as a profile; `nil` where it can.
@@ -24,22 +21,12 @@ package struct ContentSkeleton {
   ) -> String {
     var skeleton = ContentSkeleton(guess: guess, name: name, ports: ports, notes: notes)
     skeleton.write(outcome)
-    return skeleton.out
+    return skeleton.page.text
   }
 
   private init(guess: GuessedContent, name: String, ports: [UInt16], notes: [String]) {
-    (self.guess, self.name, self.ports, self.notes) = (guess, name, ports, notes)
-  }
-
-  mutating func line(_ text: String = "", _ comment: String? = nil) {
-    out += text
-    if let comment { out += (text.isEmpty ? "# " : " # ") + comment }
-    out += "\n"
-  }
-
-  static func number(_ value: Int) -> String { grouped(UInt64(clamping: value)) }
-  static func share(_ agree: Int, _ of: Int, _ noun: String = "frames") -> String {
-    "\(number(agree)) of \(number(of)) \(noun)"
+    self.guess = guess
+    page = SkeletonPage(name: name, ports: ports, notes: notes)
   }
 
   /// A word in quotes.
@@ -49,11 +36,7 @@ package struct ContentSkeleton {
 
   mutating func write(_ outcome: ProfileSkeleton.Outcome?) {
     head(outcome)
-    line("profile: \(name)")
-    line("version: 1")
-    line("title: A skeleton made from a capture")
-    if !ports.isEmpty { line("ports: [\(ports.map(String.init).joined(separator: ", "))]", "a hint, not a condition") }
-    line()
+    page.identify()
     framing()
     content()
     line()
@@ -65,25 +48,14 @@ package struct ContentSkeleton {
   }
 
   mutating func head(_ outcome: ProfileSkeleton.Outcome?) {
-    line(
-      "",
-      "A skeleton made by 'imdump profile new' from a capture. A number after a line is the share of frames that agree;"
-    )
-    line("", "uncertain lines are comments.")
-    for note in notes { line("", note) }
     let found = guess.found
-    line(
-      "",
-      "Framing: \(Self.number(found.frameCount)) frames cover \(Self.number(found.explainedCount)) of \(Self.number(found.byteCount)) analyzed bytes;"
-    )
+    page.introduce(frames: found.frameCount, covered: found.explainedCount, of: found.byteCount)
     line(
       "",
       "the content (\(found.shape.kind.name)) ends exactly where the frame does in \(Self.share(found.closedCount, found.frameCount))\(found.errors > 0 ? "; at \(Self.number(found.errors)) positions there was none" : "")."
     )
     if let held = guess.heldOut {
-      let place =
-        held.connections > 0
-        ? "\(Self.number(held.connections)) connection\(held.connections == 1 ? "" : "s")" : "the last quarter"
+      let place = SkeletonPage.heldOut(held.connections)
       var text =
         "Held out: of \(Self.number(held.frames)) frames of \(place), which this guess was repeated without, \(Self.number(held.known)) have a type seen before"
       if held.numbered > 0 { text += ", \(Self.share(held.withNumber, held.numbered)) have their number" }
@@ -94,13 +66,7 @@ package struct ContentSkeleton {
         "",
         "Too few frames to hold some of them out: nothing here was checked against frames that it was not made from.")
     }
-    if let outcome {
-      line(
-        "",
-        "Decoded with this profile: \(grouped(outcome.frames)) frames on \(grouped(outcome.connections)) of \(grouped(outcome.allConnections)) connections; \(grouped(outcome.strayBytes)) of \(grouped(outcome.bytes)) bytes"
-      )
-      line("", "are outside frames.")
-    }
+    page.report(outcome)
   }
 
   /// The longest body that is read.

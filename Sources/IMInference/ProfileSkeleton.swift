@@ -4,7 +4,7 @@ import IMWire
 
 /// Writes what was guessed of a protocol as a profile: what is certain as keys, each with the share of frames that agree;
 /// what is not, as comments.
-package struct ProfileSkeleton {
+package struct ProfileSkeleton: SkeletonWriter {
   /// What decoding the capture with the page gave.
   package struct Outcome: Sendable {
     /// Frames and connections that were decoded, and connections that there are.
@@ -23,11 +23,8 @@ package struct ProfileSkeleton {
   }
 
   let guess: GuessedProtocol
-  private let name: String
-  private let ports: [UInt16]
-  private let notes: [String]
   let proof: Proof
-  private var out = ""
+  var page: SkeletonPage
 
   /// How much types have to prove, where nothing else does: what few frames have in common may be chance, so no more of it
   /// is written than it takes to find all frames.
@@ -59,30 +56,16 @@ package struct ProfileSkeleton {
   ) -> String {
     var skeleton = ProfileSkeleton(guess: guess, name: name, ports: ports, notes: notes, proof: proof)
     skeleton.write(outcome)
-    return skeleton.out
+    return skeleton.page.text
   }
 
   private init(guess: GuessedProtocol, name: String, ports: [UInt16], notes: [String], proof: Proof) {
     self.proof = proof
     self.guess = guess
-    self.name = name
-    self.ports = ports
-    self.notes = notes
+    page = SkeletonPage(name: name, ports: ports, notes: notes)
   }
 
   // MARK: Words
-
-  mutating func line(_ text: String = "", _ comment: String? = nil) {
-    out += text
-    if let comment { out += (text.isEmpty ? "# " : " # ") + comment }
-    out += "\n"
-  }
-
-  static func number(_ value: Int) -> String { grouped(UInt64(clamping: value)) }
-
-  static func share(_ agree: Int, _ of: Int, _ noun: String = "frames") -> String {
-    "\(number(agree)) of \(number(of)) \(noun)"
-  }
 
   static func share(_ share: GuessedProtocol.Share) -> String { Self.share(share.agree, share.of) }
 
@@ -106,11 +89,7 @@ package struct ProfileSkeleton {
 
   private mutating func write(_ outcome: Outcome?) {
     head(outcome)
-    line("profile: \(name)")
-    line("version: 1")
-    line("title: A skeleton made from a capture")
-    if !ports.isEmpty { line("ports: [\(ports.map(String.init).joined(separator: ", "))]", "a hint, not a condition") }
-    line()
+    page.identify()
     framing()
     if isLine {
       line("fields:")
@@ -140,25 +119,14 @@ package struct ProfileSkeleton {
   }
 
   private mutating func head(_ outcome: Outcome?) {
-    line(
-      "",
-      "A skeleton made by 'imdump profile new' from a capture. A number after a line is the share of frames that agree;"
-    )
-    line("", "uncertain lines are comments.")
-    for note in notes { line("", note) }
     let framing = guess.framing
-    line(
-      "",
-      "Framing: \(Self.number(framing.frameCount)) frames cover \(Self.number(framing.explainedCount)) of \(Self.number(framing.byteCount)) analyzed bytes;"
-    )
+    page.introduce(frames: framing.frameCount, covered: framing.explainedCount, of: framing.byteCount)
     line(
       "",
       "\(Self.number(framing.hits)) of \(Self.number(framing.chances)) segments begin at a frame\(framing.errors > 0 ? "; at \(Self.number(framing.errors)) positions there was none" : "")."
     )
     if let held = guess.heldOut {
-      let place =
-        held.connections > 0
-        ? "\(Self.number(held.connections)) connection\(held.connections == 1 ? "" : "s")" : "the last quarter"
+      let place = SkeletonPage.heldOut(held.connections)
       if held.isSameFraming {
         line(
           "",
@@ -175,12 +143,6 @@ package struct ProfileSkeleton {
       line(
         "", "Too little data to hold some of it out: nothing here was checked against bytes that it was not made from.")
     }
-    if let outcome {
-      line(
-        "",
-        "Decoded with this profile: \(Self.number(Int(clamping: outcome.frames))) frames on \(Self.number(Int(clamping: outcome.connections))) of \(Self.number(Int(clamping: outcome.allConnections))) connections; \(Self.number(Int(clamping: outcome.strayBytes))) of \(Self.number(Int(clamping: outcome.bytes))) bytes"
-      )
-      line("", "are outside frames.")
-    }
+    page.report(outcome)
   }
 }
