@@ -1,11 +1,11 @@
-/// Answers without a number, and types that are one but for their last part.
+/// Answers without a number, and types that differ only in their last part.
 extension ContentAnswers {
-  /// The type with any last part that stands for `type`.
+  /// The pattern of a type: any last part in place of the one in `type`.
   static func pattern(_ type: String) -> String {
     type.split(separator: " ").dropLast().joined(separator: " ") + " *"
   }
 
-  /// Makes one type of those that differ in their last part alone and all answer: what they are called there is an error, or nothing.
+  /// Merges answers whose types differ only in their last part: there, that part names an error, or nothing.
   mutating func mergeAnswers() {
     var groups: [String: [Int]] = [:]
     for (number, kind) in kinds.enumerated() where kind.type.contains(" ") {
@@ -46,7 +46,7 @@ extension ContentAnswers {
 
   // MARK: Order
 
-  /// Types that come one right after another from both sides, by turns.
+  /// Finds pairs of types from opposite sides that alternate.
   mutating func findOrder() {
     var found: [(asking: Int, answering: Int, matched: Int, distance: Int)] = []
     let connections = Set(table.entries.map(\.connection)).count
@@ -55,7 +55,7 @@ extension ContentAnswers {
       for asking in kinds.indices where asking != answering && kinds[asking].type != "beat" && isFree(asking) {
         guard kinds[asking].counts[1 - side] == kinds[asking].total else { continue }
         let (matched, distance) = turns(asking, answering)
-        // Servers greet, and clients go on then: that answers nothing.
+        // Servers greet, and clients then continue: that is not an answer.
         let isNamed = Self.sounds(kinds[answering].type, kinds[asking].type)
         guard matched >= (isNamed ? 2 : side == 1 ? 4 : max(6, 2 * connections + 1)),
           matched * 20 >= kinds[answering].total * 19,
@@ -64,7 +64,7 @@ extension ContentAnswers {
         found.append((asking, answering, matched, distance + (isNamed ? 0 : matched)))
       }
     }
-    // The nearest first: what answers comes at once, and the next question later.
+    // The nearest pairs first: an answer comes at once, and the next question later.
     for one in found.sorted(by: {
       ($0.distance * $1.matched, $0.asking, $0.answering) < ($1.distance * $0.matched, $1.asking, $1.answering)
     })
@@ -80,14 +80,14 @@ extension ContentAnswers {
     kinds[kind].number == nil && kinds[kind].answers.isEmpty && kinds[kind].answered == 0
   }
 
-  /// Whether two types are named as a question and its answer are.
+  /// Whether the names of two types are those of a question and its answer.
   private static func sounds(_ answering: String, _ asking: String) -> Bool {
     func name(_ type: String) -> String { type.split(separator: " ").last.map { $0.lowercased() } ?? "" }
     let (a, b) = (name(answering), name(asking))
     return a.contains("pong") && b.contains("ping") || b.count > 2 && a.hasPrefix(b) || a.hasSuffix("ack")
   }
 
-  /// Frames of `answering` that come shortly after one of `asking` that none has answered, and the frames between them.
+  /// The number of frames of `answering` that closely follow an unanswered frame of `asking`, and the sum of their distances in frames.
   private func turns(_ asking: Int, _ answering: Int) -> (matched: Int, distance: Int) {
     var open: [Int: (count: Int, place: Int)] = [:]
     var places: [Int: Int] = [:]
@@ -99,7 +99,7 @@ extension ContentAnswers {
       if types[number] == asking {
         open[entry.connection] = ((open[entry.connection]?.count ?? 0) + 1, place)
       } else if types[number] == answering {
-        // Two questions in a row are not by turns.
+        // Two questions in a row do not alternate.
         if let one = open[entry.connection], one.count == 1, place - one.place <= Self.farthest {
           matched += 1
           distance += place - one.place

@@ -1,28 +1,28 @@
-/// Which types of frames answer which, and by which members.
+/// The types of frames that answer each other, and the members that match them.
 struct ContentAnswers {
-  /// Frames of one type.
+  /// One type and the counters of its frames.
   struct Kind {
-    /// The type, as a profile writes it.
+    /// The type, as written in a profile.
     var type: String
-    /// Frames of clients and of servers.
+    /// The number of frames of clients and of servers.
     var counts = [0, 0]
-    /// The shortest and the longest frame.
+    /// The length of the shortest and of the longest frame.
     var shortest = Int.max, longest = 0
     /// The path of its number.
     var number: String?
-    /// The types that it answers, with the frames that do.
+    /// The types that it answers, with the number of frames that do.
     var answers: [Int: Int] = [:]
     /// Whether it answers the oldest open frame, without a number.
     var isInOrder = false
-    /// Its frames that have an answer.
+    /// The number of its frames that have an answer.
     var answered = 0
 
     var total: Int { counts[0] + counts[1] }
-    /// Its frames that answer another.
+    /// The number of its frames that answer another frame.
     var answering: Int { answers.values.reduce(0, +) }
   }
 
-  /// What may be the number of frames of a type that another type answers.
+  /// Two members that may be the numbers of a type and of the type that answers it.
   private struct Link: Hashable {
     var asking: Int, askingPath: Int
     var answering: Int, answeringPath: Int
@@ -35,23 +35,23 @@ struct ContentAnswers {
   }
 
   private static var mostTypes: Int { 4_096 }
-  /// Frames between a question and an answer that has no number, at most.
+  /// The maximum distance from a question to an answer without a number, in frames.
   static var farthest: Int { 4 }
 
   var kinds: [Kind] = []
   /// The type of each frame; -1 where it has none.
   var types: [Int]
   let table: ContentTable
-  /// Whether each frame is answered by a link that was chosen.
+  /// Whether each frame is answered through a link that was chosen.
   private var isTaken: [Bool]
-  /// Members that differ from frame to frame of a type, as numbers of messages do.
+  /// Members that differ from frame to frame of a type, as message numbers do.
   private var differing: Set<Member> = []
   /// Members of a type that do not have the same value in all frames.
   private var varying: Set<Member> = []
-  /// Members of answers that did not hold what they promised.
+  /// Members of answers that turned out to match too few frames.
   private var dismissed: Set<Member> = []
 
-  /// A member of frames of a type.
+  /// A member of the frames of a type.
   private struct Member: Hashable {
     var type: Int
     var path: Int
@@ -99,7 +99,7 @@ struct ContentAnswers {
     }
   }
 
-  /// Whether frames of one type answer frames of the same type of the other side.
+  /// Whether frames of one type answer frames of the same type from the other side.
   func hasEchoes(_ isPart: Set<Int>) -> Bool {
     var echoes: [Link: Set<Int>] = [:]
     walk(isPart) { link, _, answering in
@@ -109,7 +109,7 @@ struct ContentAnswers {
     return echoes.contains { $0.value.count >= 4 && $0.value.count * 10 >= kinds[$0.key.asking].total * 3 }
   }
 
-  /// Finds answers by number, the most certain first, then those by order.
+  /// Finds answers by number, the most certain first, then answers by order.
   mutating func find(_ isPart: Set<Int>) {
     for _ in 0..<32 {
       guard let choice = best(isPart) else { break }
@@ -126,7 +126,7 @@ struct ContentAnswers {
     }
   }
 
-  /// Walks all frames: for each that may answer, the links to open frames of the other side with the same value.
+  /// Visits all frames. Passes `body` each link from a frame that may be an answer to an open frame of the other side with the same value.
   private func walk(_ isPart: Set<Int>, _ body: (Link, _ asking: Int, _ answering: Int) -> Void) {
     var open: [Int: [ContentMember.Value: [(entry: Int, path: Int)]]] = [:]
     var seen: [Int: Set<Place>] = [:]
@@ -149,7 +149,7 @@ struct ContentAnswers {
           }
         }
       }
-      // What answers others is not answered itself.
+      // A type that answers others is not answered itself.
       isAnswer = !kinds[type].answers.isEmpty
       guard !isAnswer, !isTaken[number] else { continue }
       let wanted = kinds[type].number.flatMap { table.index($0) }
@@ -159,7 +159,7 @@ struct ContentAnswers {
       {
         if let wanted, member.path != wanted { continue }
         let name = Place(path: member.path, value: member.value)
-        // A value that comes again is no number of a message, but a name.
+        // A value that repeats is not a message number, but a name.
         guard seen[own, default: []].insert(name).inserted else { continue }
         var list = open[own]?[member.value] ?? []
         if list.count >= 8 { list.removeFirst() }
@@ -169,7 +169,7 @@ struct ContentAnswers {
     }
   }
 
-  /// The path that numbers answers of a type, with the paths of what it answers.
+  /// The path of the number in answers of one type, with the paths in the frames that they answer.
   private struct Choice {
     var answering: Int
     var answeringPath: Int
@@ -187,9 +187,9 @@ struct ContentAnswers {
       let key = [link.answering, link.answeringPath]
       var choice =
         choices[key] ?? Choice(answering: link.answering, answeringPath: link.answeringPath, links: [], votes: 0)
-      // Of each type the path that agrees most often.
+      // For each type, the path that agrees most often.
       guard !choice.links.contains(where: { $0.asking == link.asking }) else { continue }
-      // What is the same on every connection names none of its messages.
+      // A value that is the same on every connection identifies no message.
       guard link.asking != link.answering,
         varying.contains(Member(type: link.asking, path: link.askingPath))
           || varying.contains(Member(type: link.answering, path: link.answeringPath))
@@ -208,7 +208,7 @@ struct ContentAnswers {
     return best
   }
 
-  /// Of members that agree as often, the one whose name or place is a number's.
+  /// Among members that agree equally often, prefers the one whose name or position is typical of a number.
   private func rank(_ choice: Choice) -> Int {
     let path = table.paths[choice.answeringPath].lowercased()
     let isNamed = ["id", "seq", "ref", "receipt", "req", "ack", "number", "nonce"].contains { path.contains($0) }
@@ -224,7 +224,7 @@ struct ContentAnswers {
 
   private mutating func take(_ choice: Choice) {
     let links = Set(choice.links)
-    // Pairs of frames: the newest open one of those that agree.
+    // Pairs of frames: the newest open frame of those that agree.
     var pairs: [Int: Int] = [:]
     var askers: [Int: Link] = [:]
     walk([]) { link, asking, answering in
@@ -247,7 +247,7 @@ struct ContentAnswers {
       kinds[link.asking].answered += 1
       kinds[link.asking].number = table.paths[link.askingPath]
     }
-    // A few by chance are none.
+    // A few matches by chance do not count.
     for (asking, count) in kinds[choice.answering].answers where count < needed {
       kinds[choice.answering].answers[asking] = nil
       kinds[asking].answered -= count

@@ -1,20 +1,20 @@
 import IMContent
 
-/// A framing that contents prove.
+/// A framing that the contents of its frames prove.
 package struct FoundContent: Sendable {
-  /// How frames end.
+  /// The rule by which frames end.
   package let framing: ContentFraming
-  /// What they hold.
+  /// The content of frames.
   package let shape: ContentShape
-  /// Frames, and those whose content closes.
+  /// The number of frames, and of those whose content closes.
   package let frameCount: Int, closedCount: Int
-  /// Bytes that were looked at, and those in frames whose content closes.
+  /// The number of bytes examined, and of those in frames whose content closes.
   package let byteCount: Int, explainedCount: Int
-  /// Segments that begin where a frame does, and all those that tell.
+  /// The number of counted segment starts at which a frame begins, and of all counted segment starts.
   package let hits: Int, chances: Int
-  /// Places where no frame began although one was to.
+  /// The number of positions at which an expected frame did not begin.
   package let errors: Int
-  /// The longest frame, in bytes.
+  /// The length of the longest frame, in bytes.
   package let longest: Int
 
   init(_ framing: ContentFraming, _ shape: ContentShape, _ walk: ContentWalk) {
@@ -27,14 +27,15 @@ package struct FoundContent: Sendable {
   }
 }
 
-/// Finds framings by what frames hold: text, JSON, XML, RESP, pairs, Protocol Buffers, MessagePack, BER.
+/// Finds framings by the content of frames: text, JSON, XML, RESP, pairs, Protocol Buffers, MessagePack, BER.
 ///
-/// A wrong framing halves frames, and half a JSON text does not close. So a framing is believed where nearly all bytes are in frames whose
-/// content closes exactly; no number in a header has to be trusted for that.
+/// A wrong framing cuts frames in half, and half a JSON text does not close. So a framing is accepted if nearly all bytes are in frames whose content
+/// closes exactly; no number in a header has to be trusted for that.
 struct ContentFinder {
   private let views: [SampleView]
-  /// Bytes in all, those that are text, and the first bytes of segments that tell.
+  /// The number of text bytes, and of all bytes examined.
   private var textCount = 0, byteCount = 0
+  /// The first bytes of the segments that count.
   private var heads: [(view: Int, at: Int)] = []
 
   init(_ samples: [StreamSample]) {
@@ -44,7 +45,7 @@ struct ContentFinder {
         byteCount += 1
         if byte >= 0x20 && byte != 0x7f || [0x09, 0x0a, 0x0d].contains(byte) { textCount += 1 }
       }
-      // Each side has a say.
+      // A limit for each sample, so that both sides count.
       for start in view.telling.prefix(200) where heads.count < 4_096 { heads.append((index, start)) }
     }
   }
@@ -52,11 +53,11 @@ struct ContentFinder {
   /// Whether nearly all bytes are text.
   var isText: Bool {
     guard byteCount > 0 else { return false }
-    // A binary header has a byte below a blank in every frame. Bytes above ASCII are letters only among others.
+    // A binary header has a byte below 0x20 in every frame. Non-ASCII bytes are letters only among ASCII ones.
     return byteCount - textCount <= byteCount / 1_000 && asciiShare >= 0.7
   }
 
-  /// Whether most segments begin with a whole JSON text.
+  /// Whether most segments begin with a complete JSON text.
   var isJSON: Bool {
     let count = heads.count { head in
       let view = views[head.view]
@@ -90,7 +91,7 @@ struct ContentFinder {
 
   // MARK: Messages
 
-  /// The framing of samples whose runs are messages of WebSocket.
+  /// The framing of samples whose runs are WebSocket messages.
   func findInMessages() -> FoundContent? {
     var lasts: [UInt8: Int] = [:]
     var digits = 0
@@ -149,13 +150,13 @@ struct ContentFinder {
       if let found = believed(.blocks(ends: [], length: length, ignoresCase: true), ContentShape(.headers)) {
         return found
       }
-      // JSON that is damaged, or that nothing ends, is no line of words.
+      // Damaged JSON, and JSON without a terminator, are not lines of words.
       if share({ $0 == 0x7b || $0 == 0x5b }) < 0.5, let found = findLines() { return found }
     }
     return nil
   }
 
-  /// Contents in binary frames: MessagePack or Protocol Buffers after nothing but a length.
+  /// Contents in binary frames: MessagePack or Protocol Buffers after a length and nothing else.
   func findBinary() -> FoundContent? {
     guard !isText else { return nil }
     for kind in [ContentKind.messagepack, .protobuf] {
@@ -174,14 +175,14 @@ struct ContentFinder {
     return nil
   }
 
-  /// Whether there is enough of a binary content to tell it from chance: every frame closes, and segments begin with frames.
+  /// Whether a binary content has enough evidence to rule out chance: nearly all frames close, and segments begin with frames.
   private func isTold(_ found: FoundContent) -> Bool {
     found.frameCount >= 12 && found.closedCount * 100 >= found.frameCount * 99
       && found.explainedCount * 100 >= found.byteCount * 97 && found.explainedCount >= 6 * found.frameCount
       && found.hits * 10 >= found.chances * 9 && found.errors == 0
   }
 
-  /// JSON texts with a length, a number of digits or a header in front of them, or with bytes that end them.
+  /// JSON texts that follow a length, decimal digits or a header, or that certain bytes end.
   private func findJSON() -> FoundContent? {
     var headers: [Int: Int] = [:]
     var places: [(view: Int, at: Int, header: Int, end: Int)] = []
@@ -219,7 +220,7 @@ struct ContentFinder {
     for offset in 0...4 {
       if let found = believed(.counted(.varint(offset), header: offset + 1), shape) { return found }
     }
-    // The same bytes in front of each text, and others behind it.
+    // The same bytes before each text, and other bytes after it.
     if let first = alike.first, header <= 4 {
       let begins = Array(views[first.view].bytes[first.at..<first.at + header])
       for (end, _) in ends.sorted(by: { (-$0.value, $0.key.count) < (-$1.value, $1.key.count) }).prefix(2) {
@@ -234,7 +235,7 @@ struct ContentFinder {
     return nil
   }
 
-  /// Numbers in headers of `header` bytes that tell the length of the texts behind them, the widest first.
+  /// Numbers in headers of `header` bytes that give the length of the texts after them, the widest first.
   private func lengths(
     _ header: Int, _ places: [(view: Int, at: Int, header: Int, end: Int)]
   ) -> [ContentFraming.Length] {
@@ -249,7 +250,7 @@ struct ContentFinder {
             guard let value, value <= 1 << 24 else { continue }
             votes[one.end - one.at - Int(value), default: 0] += 1
           }
-          // Behind the text there may be a trailer that the number counts.
+          // The number may also count a trailer after the text.
           guard let best = votes.max(by: { ($0.value, $0.key) < ($1.value, $1.key) }),
             best.value * 10 >= places.count * 8,
             (0...header).contains(best.key)
@@ -263,7 +264,7 @@ struct ContentFinder {
 
   // MARK: Lines
 
-  /// Lines, some of which tell the length of a body behind them.
+  /// Lines, some of which give the length of a body after them.
   private func findLines() -> FoundContent? {
     guard isText else { return nil }
     var tally: [String: (fits: Int, all: Int)] = [:]
@@ -289,7 +290,7 @@ struct ContentFinder {
       }
     }
     let counted = tally.filter { $0.value.fits >= 2 && $0.value.fits * 10 >= $0.value.all * 9 }.map(\.key).sorted()
-    // Text that people write begins with any word.
+    // Text written by people begins with any word.
     let all = tally.values.reduce(0) { $0 + $1.all }
     guard tally.count <= 63, tally.count * 2 <= all else { return nil }
     if !counted.isEmpty, counted.count <= 8, let found = believed(.lines(counted: counted), ContentShape(.words)) {

@@ -1,56 +1,56 @@
 import IMContent
 
-/// How frames end whose content proves them: what a frame holds closes where it ends, so that a wrong framing is refused by the
-/// first frame that it halves.
+/// The ways to end frames that contents can prove: the content of a frame closes where the frame ends, so that a wrong framing fails at the first
+/// frame that it cuts in half.
 package enum ContentFraming: Hashable, Sendable {
-  /// How the length in front of a content is written.
+  /// The encoding of the length before a content.
   package enum Length: Hashable, Sendable {
-    /// A number, to which `adds` is added to give the bytes of the whole frame.
+    /// A number: with `adds`, it is the size of the whole frame in bytes.
     case number(NumberPlace, adds: Int)
-    /// Seven bits a byte, at this offset; the content follows at once.
+    /// A varint at this offset, directly followed by the content.
     case varint(Int)
-    /// Decimal digits at the frame's beginning, and one byte that ends them.
+    /// Decimal digits at the beginning of the frame, and one byte that ends them.
     case decimal
-    /// A length of BER after one identifier octet.
+    /// A BER length after one identifier octet.
     case ber
   }
 
-  /// A message of WebSocket.
+  /// A WebSocket message.
   case message
-  /// The parts of such a message, each of which ends with this byte.
+  /// Parts of a WebSocket message, each of which ends with this byte.
   case records(UInt8)
-  /// Bytes that end a frame, and bytes that begin it.
+  /// Frames between bytes that begin them and bytes that end them.
   case terminated(begins: [UInt8], ends: [UInt8])
-  /// A first line, header lines, an empty line, and a body as long as a header says, or up to `ends`.
+  /// A first line, header lines, an empty line, and a body whose length is in a header, or that extends to `ends`.
   case blocks(ends: [UInt8], length: String?, ignoresCase: Bool)
-  /// Lines; those that begin with one of these words have a body, whose length is their last word.
+  /// Lines. Those that begin with one of these words have a body, and their last word is its length.
   case lines(counted: [String])
-  /// Values of RESP.
+  /// RESP values.
   case resp
-  /// XML elements in one that holds the whole stream.
+  /// XML elements inside one element that spans the whole stream.
   case xml
-  /// Pairs of FIX.
+  /// FIX pairs of tag and value.
   case pairs
-  /// A header of so many bytes with a length, and a content.
+  /// A header of this many bytes with a length, followed by a content.
   case counted(Length, header: Int)
 
-  /// Where a frame's parts are.
+  /// The positions of a frame's parts.
   struct Extent: Equatable {
     var frame: Range<Int>
-    /// What holds the members.
+    /// The bytes with the members.
     var content: Range<Int>
     /// Whether it is a byte between frames.
     var isBeat = false
   }
 
-  /// What is at a position.
+  /// The result of reading at a position.
   enum Step {
     case frame(Extent)
     case cut
     case none
   }
 
-  /// The longest frame that is believed.
+  /// The maximum length of a frame, in bytes.
   private static var longest: Int { 1 << 20 }
 
   /// Reads the frame at `start` of a run that ends at `end`.
@@ -143,14 +143,14 @@ package enum ContentFraming: Hashable, Sendable {
     return digits.reduce(0) { $0 * 10 + Int($1 &- 0x30) }
   }
 
-  /// The line at `start`, without its end; `nil` where it does not end.
+  /// The line at `start`, without its end; `nil` if it does not end.
   static func plainLine(_ bytes: [UInt8], _ start: Int, _ end: Int) -> (text: Range<Int>, next: Int)? {
     guard let feed = bytes[start..<min(end, start + 65_536)].firstIndex(of: 0x0a) else { return nil }
     let last = feed > start && bytes[feed - 1] == 0x0d ? feed - 1 : feed
     return (start..<last, feed + 1)
   }
 
-  /// The first word of a line, and the number that its last word is.
+  /// The first word of a line, and the number in its last word, if there is one.
   static func words(_ line: ArraySlice<UInt8>) -> (first: String, count: Int?)? {
     let words = line.split(whereSeparator: { $0 == 0x20 || $0 == 0x09 })
     guard let first = words.first, (1...32).contains(first.count), first.allSatisfy({ (0x21...0x7e).contains($0) })
@@ -239,7 +239,7 @@ package enum ContentFraming: Hashable, Sendable {
   }
 }
 
-/// The scanners that tell where values end which no length precedes.
+/// Scanners that find the end of values without a length prefix.
 enum ContentScans {
   static let resp = ContentPlanBuilder().plan(ContentForm(.resp))
   static let xml: ContentPlan = {
@@ -250,7 +250,7 @@ enum ContentScans {
 
   /// The value that begins at `start`.
   static func step(_ plan: ContentPlan, _ bytes: [UInt8], _ start: Int, _ end: Int) -> ContentFraming.Step {
-    // A scan goes no further than the longest value that a profile takes without being told.
+    // A scan stops at the longest value that a profile accepts by default.
     let count = min(end - start, 262_144)
     let result = bytes.withUnsafeBufferPointer { buffer -> ContentResult in
       guard let base = buffer.baseAddress else { return .cut }

@@ -1,8 +1,8 @@
 import IMContent
 
-/// A value in the content of a frame, and the path that leads to it, as a profile writes it.
+/// A value in the content of a frame, and its path, as written in a profile.
 struct ContentMember: Equatable {
-  /// What a value is.
+  /// A value, as far as it is kept.
   enum Value: Hashable {
     case text([UInt8])
     case number(UInt64)
@@ -10,7 +10,7 @@ struct ContentMember: Equatable {
     /// An object, an array or a message.
     case group
     case null
-    /// A negative number, a fraction, or a text that is long or escaped.
+    /// A negative number, a fraction, or a long or escaped text.
     case other
   }
 

@@ -1,19 +1,19 @@
 package import IMContent
 
-/// What a frame holds, and what precedes that.
+/// The content of a frame, and what precedes it.
 package struct ContentShape: Hashable, Sendable {
   /// The content.
   package var kind: ContentKind
-  /// Most digits of the type in front of a JSON text, as Socket.IO has them; `nil` where nothing precedes the content.
+  /// The maximum number of digits of the type before a JSON text, as in Socket.IO; `nil` if nothing precedes the content.
   package var lead: Int?
 
-  /// The paths that stand for the numbers in front of a content.
+  /// Pseudo paths of the numbers before a content.
   static let leadType = "<lead type>"
   static let leadNumber = "<lead number>"
 
   init(_ kind: ContentKind, lead: Int? = nil) { (self.kind, self.lead) = (kind, lead) }
 
-  /// The members of a frame; `nil` where it is not such a content.
+  /// The members of a frame; `nil` if it is not such a content.
   func members(_ bytes: ArraySlice<UInt8>) -> [ContentMember]? {
     guard let lead else { return MemberReader.members(of: bytes, kind) }
     var at = bytes.startIndex
@@ -31,7 +31,7 @@ package struct ContentShape: Hashable, Sendable {
     var found = [ContentMember(path: Self.leadType, value: .text(Array(type)))]
     if !number.isEmpty { found.append(ContentMember(path: Self.leadNumber, value: .text(Array(number)))) }
     guard at < bytes.endIndex else { return found }
-    // A message of digits and plain text is no JSON, but for the few that engines send themselves.
+    // A message of digits and plain text is not JSON, except for the few that Engine.IO itself sends.
     guard let members = MemberReader.members(of: bytes[at...], kind) else {
       return bytes[at...].starts(with: "probe".utf8) || bytes[at] == 0x22 ? found : nil
     }
@@ -39,25 +39,25 @@ package struct ContentShape: Hashable, Sendable {
   }
 }
 
-/// The frames that a framing by content cuts samples into.
+/// The frames that a content framing finds in samples.
 struct ContentWalk {
   /// One frame.
   struct Frame {
-    /// The sample's index.
+    /// The index of the sample.
     var sample: Int
     var extent: ContentFraming.Extent
-    /// The members; `nil` where the content does not close.
+    /// The members; `nil` if the content does not close.
     var members: [ContentMember]?
   }
 
   private(set) var frames: [Frame] = []
-  /// Bytes that were walked over, and those of them in frames whose content closes.
+  /// The number of bytes examined, and of those in frames whose content closes.
   private(set) var byteCount = 0, explainedCount = 0
-  /// Places where no frame began although one was to, runs that end within one, and frames whose content does not close.
+  /// The number of positions at which an expected frame did not begin, of runs that end inside a frame, and of frames whose content does not close.
   private(set) var errors = 0, cuts = 0, misfits = 0
-  /// Segments that begin where a frame does, and all those that tell.
+  /// The number of counted segment starts at which a frame begins, and of all counted segment starts.
   private(set) var hits = 0, chances = 0
-  /// Whether the walk was left because hardly anything fitted.
+  /// Whether the walk stopped early because hardly anything matched.
   private(set) var isAbandoned = false
 
   private let framing: ContentFraming
@@ -77,7 +77,7 @@ struct ContentWalk {
       var position = run.lowerBound
       let isBeginning = sample.isFromStart && position == 0 || framing.isOfMessages
       if !isBeginning, let start = resume(sample, after: position - 1, run.upperBound) {
-        // What is in front of it may be the end of a frame whose beginning is missing.
+        // Bytes before it may be the end of a frame whose beginning is missing.
         byteCount -= start - position
         position = start
       }
@@ -98,7 +98,7 @@ struct ContentWalk {
         case .cut:
           guard let start = resume(sample, after: position, run.upperBound) else {
             cuts += 1
-            // The sample's own end cuts frames too.
+            // The end of the sample cuts frames, too.
             byteCount -= run.upperBound == sample.bytes.count ? run.upperBound - position : 0
             position = run.upperBound
             continue
@@ -122,7 +122,7 @@ struct ContentWalk {
     }
   }
 
-  /// The next of a few segments' starts from which two frames follow each other, or one up to the end.
+  /// The next of a few segment starts that two consecutive frames follow, or one frame up to the end.
   private func resume(_ sample: SampleView, after position: Int, _ end: Int) -> Int? {
     var start = position
     for _ in 0..<8 {
@@ -137,7 +137,7 @@ struct ContentWalk {
     return nil
   }
 
-  /// A frame with the line feeds after it that came in the same packet.
+  /// A frame, extended by the line feeds after it in the same packet.
   private func withTail(_ extent: ContentFraming.Extent, _ sample: SampleView, _ end: Int) -> ContentFraming.Extent {
     guard case .blocks(let ends, _, _) = framing, !ends.isEmpty, !extent.isBeat else { return extent }
     var stop = extent.frame.upperBound
@@ -149,10 +149,10 @@ struct ContentWalk {
     extent.isBeat || shape.members(sample.bytes[extent.content]) != nil
   }
 
-  /// The share of the bytes that frames explain whose content closes, 0 to 1.
+  /// The share of bytes in frames whose content closes, 0 to 1.
   var explained: Double { byteCount > 0 ? Double(explainedCount) / Double(byteCount) : 0 }
 
-  /// Whether a framing that explains so much is believed.
+  /// Whether the framing explains enough to be accepted.
   var isBelieved: Bool {
     !isAbandoned && frames.count >= 4 && explained >= 0.9 && misfits * 20 <= frames.count
       && (errors + cuts) * 5 <= frames.count + 10
@@ -160,7 +160,7 @@ struct ContentWalk {
 }
 
 extension ContentFraming {
-  /// Whether frames are messages of WebSocket, or parts of one.
+  /// Whether frames are WebSocket messages, or parts of them.
   var isOfMessages: Bool {
     switch self {
     case .message, .records: true

@@ -1,8 +1,8 @@
 import IMContent
 
-/// Types: their names, what they answer, and commands of RESP.
+/// Types: their names, the types that they answer, and RESP commands.
 extension ContentSkeleton {
-  /// A name for each type, none of them twice.
+  /// A unique name for each type.
   func uniqueNames() -> [String] {
     var taken: Set<String> = ["other", "all", "unreadable"]
     return guess.kinds.map { kind in
@@ -21,7 +21,7 @@ extension ContentSkeleton {
       if letters.utf8.first.map({ $0 < 0x61 }) == true { letters = "type_" + letters }
       letters = String(letters.prefix(24))
       var name = letters
-      // The same type of the other side, or of other letters.
+      // The same type from the other side, or in other letter case.
       if taken.contains(name), guess.parts.first == .side {
         name = letters + (kind.type.hasPrefix("server") ? "_server" : "_client")
       }
@@ -82,7 +82,7 @@ extension ContentSkeleton {
     line(text, comment)
   }
 
-  /// Whether an answer means an error by its type, since the same frames have another one that does not.
+  /// Whether an answer's type itself means an error, since the same frames have another answer that does not.
   func refuses(_ index: Int) -> Bool {
     let name = names[index]
     guard ["error", "nack", "fail", "reject", "_err"].contains(where: { name.contains($0) }) || name == "err" else {
@@ -93,7 +93,7 @@ extension ContentSkeleton {
     }
   }
 
-  /// Commands of RESP and their replies, which come in order.
+  /// RESP commands and their replies, which come in order.
   mutating func commands() {
     var client = 0
     var server = 0

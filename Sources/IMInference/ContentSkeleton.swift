@@ -1,21 +1,21 @@
 import IMContent
 import IMWire
 
-/// Writes what was guessed of a content as a profile: framing, content, the places of type, number and status by their paths, and types,
-/// each line with the share of frames that agree.
+/// Writes a guessed content as a profile: framing, content, the paths of type, number and status, and types, each line with the share of frames that
+/// agree.
 package struct ContentSkeleton: SkeletonWriter {
   let guess: GuessedContent
   var page: SkeletonPage
   var names: [String] = []
 
-  /// Why it cannot be written as a profile; `nil` where it can.
+  /// The reason why it cannot be written as a profile; `nil` if it can.
   package static func refusal(_ guess: GuessedContent) -> String? {
     guard guess.parts.isEmpty || guess.kinds.isEmpty else { return nil }
     return
       "\(grouped(UInt64(guess.frameCount))) frames of \(guess.found.shape.kind.name), but no member tells what a frame is: capture more kinds of messages"
   }
 
-  /// The page. `notes` are sentences for its head; `outcome` is what a first page gave.
+  /// The text of the profile. `notes` are sentences for its head; `outcome` is the result of a first version.
   package static func text(
     _ guess: GuessedContent, name: String, ports: [UInt16], notes: [String], outcome: ProfileSkeleton.Outcome?
   ) -> String {
@@ -29,7 +29,7 @@ package struct ContentSkeleton: SkeletonWriter {
     page = SkeletonPage(name: name, ports: ports, notes: notes)
   }
 
-  /// A word in quotes.
+  /// A quoted word.
   static func quoted(_ text: String) -> String { "\"\(text)\"" }
 
   // MARK: The page
@@ -69,7 +69,7 @@ package struct ContentSkeleton: SkeletonWriter {
     page.report(outcome)
   }
 
-  /// The longest body that is read.
+  /// The maximum length of a body in the profile.
   var maximum: String {
     var maximum = 65_536
     while maximum < guess.found.longest * 4, maximum < 1 << 20 { maximum *= 2 }
@@ -151,14 +151,14 @@ package struct ContentSkeleton: SkeletonWriter {
     }
   }
 
-  /// The paths of numbers, those of most frames first.
+  /// The paths of numbers, the most frequent first.
   var numberPaths: [String] {
     var counts: [String: Int] = [:]
     for kind in guess.kinds { if let number = kind.number { counts[number, default: 0] += kind.total } }
     return counts.sorted { (-$0.value, $0.key) < (-$1.value, $1.key) }.map(\.key)
   }
 
-  /// One path for all of them: the member of that name in any other.
+  /// One path that covers all of them: the member of that name inside any other.
   var commonPath: String? {
     let paths = numberPaths
     let lasts = Set(paths.map { $0.split(separator: ".").last.map(String.init) ?? "" })
@@ -218,6 +218,6 @@ package struct ContentSkeleton: SkeletonWriter {
     }
   }
 
-  /// Whether numbers of lines are decimal, as their fields have to be.
+  /// Whether numbers in lines are decimal, as fields of lines must be.
   var isDecimal: Bool { false }
 }

@@ -1,28 +1,28 @@
-/// A part of a type, as a profile writes it.
+/// A part of a type, as written in a profile.
 package enum ContentTypePart: Hashable, Sendable {
   /// The side that sends the frame.
   case side
-  /// The number in front of the content.
+  /// The number before the content.
   case lead
   /// The value that a path leads to.
   case path(String)
-  /// The first of several members that is present.
+  /// The first present member of several.
   case which([String])
 }
 
-/// The frames of a content with their members, in the order of the capture.
+/// The frames of a content with their members, in capture order.
 struct ContentTable {
   /// One frame.
   struct Entry {
     /// The connection's number.
     var connection: Int
-    /// 0 for a frame of the client, 1 for one of the server.
+    /// 0 for a frame of the client, 1 for a frame of the server.
     var direction: Int
-    /// The packet with its last byte.
+    /// The number of the packet that contains its last byte.
     var packet: UInt64
     /// Its length in bytes.
     var count: Int
-    /// Its members, by the number of their path.
+    /// Its members, by the index of their path.
     var members: [(path: Int, value: ContentMember.Value)]
     /// Whether it is a byte between frames.
     var isBeat: Bool
@@ -31,11 +31,11 @@ struct ContentTable {
   }
 
   private(set) var entries: [Entry] = []
-  /// The paths.
+  /// The paths of members, by index.
   private(set) var paths: [String] = []
   private var numbers: [String: Int] = [:]
 
-  /// Paths that are kept: more of them are keys of data.
+  /// The maximum number of paths: further ones are keys of data.
   private static var mostPaths: Int { 400 }
 
   init(_ samples: [StreamSample], _ walk: ContentWalk) {
@@ -53,7 +53,7 @@ struct ContentTable {
           packet: sample.packet(of: frame.extent.frame.upperBound - 1), count: frame.extent.frame.count, members: kept,
           isBeat: frame.extent.isBeat))
     }
-    // Frames of one packet stay in their order.
+    // Frames of one packet keep their order.
     let order = entries.indices.sorted { (entries[$0].packet, $0) < (entries[$1].packet, $1) }
     entries = order.map { entries[$0] }
   }
@@ -66,17 +66,17 @@ struct ContentTable {
     return paths.count - 1
   }
 
-  /// The number of a path; `nil` where no frame has it.
+  /// The index of a path; `nil` if no frame has it.
   func index(_ path: String) -> Int? { numbers[path] }
 
-  /// The frames at some places, with the paths of all.
+  /// The table of the frames that `isKept` selects by index, with the paths of all frames.
   func part(_ isKept: (Int) -> Bool) -> ContentTable {
     var part = self
     part.entries = entries.indices.filter(isKept).map { entries[$0] }
     return part
   }
 
-  /// What stands for a value in a type; `nil` where it cannot be a part of one.
+  /// The word for a value in a type; `nil` if the value cannot be part of a type.
   static func word(_ value: ContentMember.Value?) -> String? {
     switch value {
     case .text(let text):
@@ -91,7 +91,7 @@ struct ContentTable {
     }
   }
 
-  /// The type's part of a frame; `nil` where it cannot be written.
+  /// The word for one part of a frame's type; `nil` if it cannot be written.
   func word(_ part: ContentTypePart, _ entry: Entry) -> String? {
     switch part {
     case .side: return entry.direction == 0 ? "client" : "server"

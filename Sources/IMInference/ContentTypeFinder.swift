@@ -6,12 +6,12 @@ import IMContent
   import Musl
 #endif
 
-/// Finds which members tell what a frame is, by the measure of `TypeFinder`: whoever knows the type knows which members a frame has, and
-/// which side sends it.
+/// Finds the members that determine the type of a frame, by the measure of `TypeFinder`: the type predicts which members a frame has, and which side
+/// sends it.
 struct ContentTypeFinder {
   private static var mostValues: Int { 48 }
   private static var mostFeatures: Int { 48 }
-  /// Bits that a type, and a further part of one, must save.
+  /// The number of bits that a type, and a further part of one, must save.
   private static var proofNeeded: Double { 24 }
   private static var furtherProof: Double { 48 }
   /// Names that protocols give to types.
@@ -54,7 +54,7 @@ struct ContentTypeFinder {
     }
   }
 
-  /// The parts of types; empty where nothing tells frames apart.
+  /// The parts of types; empty if nothing distinguishes frames.
   func find(_ shape: ContentShape, _ framing: ContentFraming) -> [ContentTypePart] {
     switch shape.kind {
     case .words, .headers: return [.path("1")]
@@ -76,7 +76,7 @@ struct ContentTypeFinder {
       guard let proof = proof([.path(name)]) else { continue }
       let steps = name.split(separator: ".")
       let isHinted = steps.last.map { Self.hints.contains($0.lowercased()) } == true
-      // A number in front of arrays tells what the others are; members that are called so are types more often than not.
+      // A leading number in arrays determines their other elements; members with such names are usually types.
       let hint = name == "0" && isNumber(path) ? 3 : isHinted ? 1.5 : 1
       candidates.append(([.path(name)], proof * pow(0.9, Double(steps.count - 1)) * hint))
     }
@@ -87,14 +87,14 @@ struct ContentTypeFinder {
     candidates.sort { $0.worth > $1.worth }
     guard let best = candidates.first, best.worth >= Self.proofNeeded else { return [] }
     var parts = best.parts
-    // A further part, where frames of one value differ by another one.
+    // A further part, if it distinguishes frames that have one value.
     var known = proof(parts) ?? 0
     for candidate in candidates.dropFirst().prefix(24) {
       guard parts.count < 2, case .path(let first)? = parts.first, case .path(let second)? = candidate.parts.first,
         !second.hasPrefix(first + "."), !first.hasPrefix(second + "."), isText(second)
       else { continue }
       let both = order(parts + candidate.parts)
-      // Elements of one array, the first of which is a number, belong together.
+      // Elements of one array belong together if the first of them is a number.
       let isArray = UInt32(first) != nil && UInt32(second) != nil
       guard let worth = proof(both), worth >= known * (isArray ? 1 : 1.1) + Self.furtherProof else { continue }
       (parts, known) = (both, worth)
@@ -102,7 +102,7 @@ struct ContentTypeFinder {
     return withSide(parts)
   }
 
-  /// The parts with the side in front, where one value means another thing from either.
+  /// The parts with the side first, if one value has a different meaning on each side.
   private func withSide(_ parts: [ContentTypePart]) -> [ContentTypePart] {
     guard parts.count < 3, let alone = saved(parts, ignoresSide: true),
       let both = saved([.side] + parts, ignoresSide: true), both >= alone * 1.05 + Self.furtherProof
@@ -119,7 +119,7 @@ struct ContentTypeFinder {
     return parts.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }.map(\.element)
   }
 
-  /// Whether all frames have a number there.
+  /// Whether all frames have a number at that path.
   private func isNumber(_ path: Int) -> Bool {
     entries.allSatisfy { if case .number? = $0.value(path) { true } else { false } }
   }
@@ -129,7 +129,7 @@ struct ContentTypeFinder {
     return entries.contains { if case .text = $0.value(number) { true } else { false } }
   }
 
-  /// Members of the outermost object of which each frame has just one, and that hold others.
+  /// Members of the outermost object that contain others, and of which each frame has exactly one.
   private func alternatives(_ shape: ContentShape) -> [String] {
     guard [.json, .protobuf, .messagepack].contains(shape.kind) else { return [] }
     let groups = counts.indices.filter { path in
@@ -144,7 +144,7 @@ struct ContentTypeFinder {
       if isAlone, counts[path] < entries.count { chosen.append(path) }
     }
     let covered = chosen.reduce(0) { $0 + counts[$1] }
-    // In JSON the members are all that there is; in Protocol Buffers one of many fields.
+    // In JSON, such a member is the whole object; in Protocol Buffers, it is one of many fields.
     guard covered * 10 >= entries.count * (shape.kind == .protobuf ? 3 : 9) else { return [] }
     if shape.kind != .protobuf {
       let alone = entries.count { entry in entry.members.count { !table.paths[$0.path].contains(".") } == 1 }
@@ -153,7 +153,7 @@ struct ContentTypeFinder {
     return chosen.map { table.paths[$0] }.sorted { (Int($0) ?? 0, $0) < (Int($1) ?? 0, $1) }
   }
 
-  /// Bits that knowing the type saves; `nil` where it is no type.
+  /// The number of bits saved by knowing the type; `nil` if it is not a type.
   private func proof(_ parts: [ContentTypePart]) -> Double? { saved(parts, ignoresSide: false) }
 
   private func saved(_ parts: [ContentTypePart], ignoresSide: Bool) -> Double? {

@@ -23,7 +23,7 @@ package struct FoundFraming: Sendable {
 }
 
 extension FoundFraming {
-  /// The framing of a content behind a number that is its length; `nil` for any other.
+  /// The framing of a content after a number that is its length; `nil` for any other.
   init?(_ content: FoundContent) {
     guard case .counted(.number(let place, let adds), _) = content.framing else { return nil }
     self.init(
@@ -106,8 +106,8 @@ package struct FramingFinder {
       errors: chosen.walk.errors, proof: chosen.score, equals: equals.map(\.hypothesis))
   }
 
-  /// The framing by the lower byte alone, where the upper one is always the same and not 0: a magic number in front of a length of one
-  /// byte, of which a part of the bits is 0.
+  /// The framing by the lower byte alone, if the upper byte is constant and not 0: a magic number before a length of one byte, in which some bits are
+  /// 0.
   private func withoutMagic(_ scored: Scored, _ all: [Scored]) -> Scored {
     guard case .length(let place, let adds) = scored.hypothesis, place.size == 2, !place.isWhole else { return scored }
     let lower = FramingHypothesis.length(NumberPlace(offset: place.lowestByte, size: 1), adds: adds)
@@ -141,7 +141,7 @@ package struct FramingFinder {
       && zip(a.frames, b.frames).allSatisfy { $0.sample == $1.sample && $0.start == $1.start && $0.count == $1.count }
   }
 
-  /// Whether two framings end frames in the same way, as far as samples tell.
+  /// Whether two framings end frames in the same way, as far as samples show.
   static func isSame(_ a: FoundFraming, _ b: FoundFraming) -> Bool {
     a.hypothesis == b.hypothesis || a.hypothesis.isPart(of: b.hypothesis) || a.equals.contains(b.hypothesis)
       || b.equals.contains(a.hypothesis)

@@ -1,6 +1,6 @@
 import IMContent
 
-/// Members that tell whether an answer refuses, and what each connection has for itself.
+/// Members that show whether an answer is a rejection, and members that are constant on each connection.
 extension GuessedContent {
   private static let statusNames: Set<String> = [
     "code", "status", "statuscode", "status_code", "result", "resultcode", "result_code", "ret", "retcode", "err",
@@ -45,7 +45,7 @@ extension GuessedContent {
         }
       }
       let status = Status(path: name, form: form, values: texts, kinds: Set(owners.keys))
-      // A value that is always the same tells nothing, and what is deep inside is data.
+      // A constant value is no evidence, and a deeply nested one is data.
       var isTelling = values.count > 1
       if case .present = form { isTelling = true }
       let rank = (isTelling ? 8 * count : count / 4) - name.split(separator: ".").count
@@ -55,7 +55,7 @@ extension GuessedContent {
     return best.map { common($0.status, table, types, kinds, parts) }
   }
 
-  /// A status inside the member that tells the type, for all types that have one there.
+  /// A status inside the member that is the type, for all types that have one there.
   private static func common(
     _ status: Status, _ table: ContentTable, _ types: [Int], _ kinds: [Kind], _ parts: [ContentTypePart]
   ) -> Status {
@@ -74,7 +74,7 @@ extension GuessedContent {
     return status
   }
 
-  /// What a status with these values is; `nil` where it is none.
+  /// The form of a status with these values; `nil` if it is not a status.
   private static func form(
     _ values: [ContentMember.Value: Int], isAlways: Bool, name: String
   ) -> Status.Form? {

@@ -1,90 +1,91 @@
 import IMContent
 
-/// What a capture tells of a protocol whose frames hold text, JSON, or another content that has names or numbers for its parts.
+/// A protocol guessed from a capture, if its frames hold text, JSON, or another content that has names or numbers for its parts.
 package struct GuessedContent: Sendable {
-  /// Types of frames.
+  /// One type and the counters of its frames.
   struct Kind: Sendable {
-    /// The type, as a profile writes it.
+    /// The type, as written in a profile.
     var type: String
-    /// Frames of clients and of servers.
+    /// The number of frames of clients and of servers.
     var counts: [Int]
-    /// The shortest and the longest frame.
+    /// The length of the shortest and of the longest frame.
     var shortest: Int, longest: Int
     /// The path of its number.
     var number: String?
-    /// The types that it answers, by index, with the frames that do.
+    /// The types that it answers, by index, with the number of frames that do.
     var answers: [Int: Int]
     /// Whether it answers the oldest open frame, or is answered in this way.
     var isInOrder: Bool
-    /// Its frames that have an answer.
+    /// The number of its frames that have an answer.
     var answered: Int
 
-    /// All its frames, and those that answer another.
+    /// The number of all its frames.
     var total: Int { counts[0] + counts[1] }
+    /// The number of its frames that answer another frame.
     var answering: Int { answers.values.reduce(0, +) }
   }
 
-  /// Where answers tell whether they refuse.
+  /// The member of answers that shows a rejection.
   struct Status: Sendable {
-    /// What a status is.
+    /// The form of a status.
     enum Form: Sendable {
-      /// A number, of which these accept.
+      /// A number; the values of this range accept.
       case number(accepted: ClosedRange<UInt64>)
-      /// One of some texts, of which the first accepts.
+      /// One of several texts; the first one accepts.
       case text([String])
-      /// Present where the answer refuses.
+      /// Present if the answer is a rejection.
       case present
     }
 
-    /// The path.
+    /// The path of the status.
     var path: String
-    /// What it is.
+    /// The form of the status.
     var form: Form
-    /// Values, with the frames that have them.
+    /// Its values, with the number of frames that have each.
     var values: [(text: String, count: Int)]
-    /// Types of answers that have one.
+    /// The types of answers that have it.
     var kinds: Set<Int>
   }
 
-  /// What frames that were left out of the guess say of it.
+  /// The result of a test on frames that were held out of the guess.
   package struct HeldOut: Equatable, Sendable {
-    /// Connections that were left out; 0 where it was the last quarter of the frames of one.
+    /// The number of connections held out; 0 if the last quarter of the frames of a single connection was.
     package var connections = 0
-    /// Frames, and those of a known type.
+    /// The number of frames, and of those with a known type.
     package var frames = 0, known = 0
-    /// Frames whose type has a number, and those of them that have one.
+    /// The number of frames whose type has a number, and of those that have one.
     package var numbered = 0, withNumber = 0
-    /// Answers, and those of them that name an open frame.
+    /// The number of answers, and of those that match an open frame.
     package var answers = 0, matched = 0
 
     /// Nothing was held out.
     package init() {}
   }
 
-  /// How frames end, and what they hold.
+  /// The framing and the content of frames.
   package let found: FoundContent
   /// The parts of types.
   package let parts: [ContentTypePart]
-  /// The types, the usual ones; no more than a profile may have.
+  /// The most frequent types; no more than a profile may have.
   let kinds: [Kind]
-  /// Types that were left out.
+  /// The number of types that were left out.
   let kindsLeftOut: Int
-  /// Where answers tell whether they refuse.
+  /// The member of answers that shows a rejection.
   let status: Status?
-  /// The path of what is the same in all frames of a connection, and differs between connections, with the frames that agree.
+  /// The path of a value that is constant on a connection and differs between connections, with the number of frames that agree.
   let session: (path: String, count: Int)?
-  /// What the frames that were left out say.
+  /// The result of the test on the frames that were held out.
   package let heldOut: HeldOut?
-  /// All frames.
+  /// The number of all frames.
   let frameCount: Int
 
-  /// Types that are written.
+  /// The maximum number of types written.
   static var mostKinds: Int { 60 }
 }
 
 extension GuessedContent {
-  /// Guesses the content of TCP streams; `nil` where no content proves a framing. `isBinary`: also contents that other protocols can
-  /// have by chance.
+  /// Guesses the content of TCP streams; `nil` if no content proves a framing. With `isBinary`, tries only binary contents,
+  /// which other protocols may contain by chance.
   package init?(_ samples: [StreamSample], isBinary: Bool = false) {
     let finder = ContentFinder(samples)
     guard let found = isBinary ? finder.findBinary() : finder.find() else { return nil }
@@ -97,7 +98,7 @@ extension GuessedContent {
     self.init(samples, found)
   }
 
-  /// Why samples of text have no frames; `nil` where they are no text. In text no number is a header's, so nothing else is tried.
+  /// The reason why samples of text have no frames; `nil` if they are not text. Numbers in text are never part of a header, so nothing else is tried.
   package static func reasonAgainstText(_ samples: [StreamSample]) -> String? {
     let finder = ContentFinder(samples)
     guard finder.isText else { return nil }
@@ -106,7 +107,7 @@ extension GuessedContent {
       : "text, which no line end, other byte, length or structure divides into frames of a few types"
   }
 
-  /// Whether headers have more than the length of what follows, so that types and numbers may be there.
+  /// Whether headers contain more than the length of what follows, so that they may have types and numbers.
   package var hasOtherHeader: Bool {
     guard case .counted(.number(let place, _), let header) = found.framing else { return false }
     return header > place.size
@@ -119,7 +120,7 @@ extension GuessedContent {
     let (parts, answers) = Self.guess(table, found)
     self.parts = parts
     let ranked = answers.kinds.indices.sorted { (-answers.kinds[$0].total, $0) < (-answers.kinds[$1].total, $1) }
-    // Of too many types the usual ones are written, and those that they answer.
+    // Of too many types, the most frequent ones are written, with the answers among them.
     let kept = ranked.prefix(Self.mostKinds).sorted { answers.kinds[$0].type < answers.kinds[$1].type }
     kindsLeftOut = ranked.count - kept.count
     var place: [Int: Int] = [:]
@@ -134,7 +135,7 @@ extension GuessedContent {
     }
     status = Self.status(table, answers.types.map { place[$0] ?? -1 }, kinds, parts, found.shape.kind)
     session = Self.session(table)
-    // From some connections, held against the others.
+    // A guess from some connections, tested on the others.
     let held = HeldOutConnections(table.entries.map(\.connection))
     func isHeld(_ place: Int) -> Bool {
       held.connections.isEmpty ? place >= table.entries.count * 3 / 4 : held.contains(table.entries[place].connection)
@@ -155,7 +156,7 @@ extension GuessedContent {
     var parts = ContentTypeFinder(table).find(found.shape, found.framing)
     func own() -> Set<Int> {
       var own: Set<Int> = []
-      // The length of a body is no number of a message.
+      // The length of a body is not a message number.
       if case .blocks(_, let length?, _) = found.framing, let index = table.index(length) { own.insert(index) }
       for part in parts {
         switch part {
@@ -189,7 +190,7 @@ extension GuessedContent {
       let isHeld = isHeldOut(number)
       if isHeld { held.frames += 1 }
       guard let type = table.type(parts, entry), let known = index[type] ?? index[ContentAnswers.pattern(type)] else {
-        // Commands and replies of RESP are types by any name.
+        // RESP commands and replies are types, whatever their name.
         if isHeld, parts == [.side, .path("0")] { held.known += 1 }
         continue
       }

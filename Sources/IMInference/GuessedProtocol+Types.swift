@@ -110,7 +110,7 @@ extension GuessedProtocol {
 
   // MARK: Lines
 
-  /// The first word of a line; `nil` where it cannot be a type.
+  /// The first word of a line; `nil` if it cannot be a type.
   static func word(_ bytes: UnsafeBufferPointer<UInt8>, _ entry: FrameTable.Entry) -> String? {
     let line = UnsafeBufferPointer(rebasing: bytes[entry.range])
     let word = line.drop { $0 == 0x20 || $0 == 0x09 }.prefix { $0 != 0x20 && $0 != 0x09 }

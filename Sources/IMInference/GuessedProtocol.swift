@@ -87,20 +87,20 @@ package struct GuessedProtocol: Sendable {
   package var time: (place: NumberPlace, isMilliseconds: Bool, share: Share)?
   /// What is the same in all frames of a connection and differs between connections.
   package var session: (place: NumberPlace, values: Int, connections: Int, share: Share)?
-  /// What follows the header, where its ends prove the framing.
+  /// The content after the header, if its ends prove the framing.
   package var content: FoundContent?
-  /// What the bytes that were left out of a first guess say of it.
+  /// The result of a test on the bytes that were held out of a first guess.
   package var heldOut: HeldOut?
 
-  /// What some connections, or the last quarter of the only one, say of a guess made without them.
+  /// The result of a test on connections, or on the last quarter of the only one, that were held out of the guess.
   package struct HeldOut: Equatable, Sendable {
-    /// Connections that were left out; 0 where it was the last quarter of the only one.
+    /// The number of connections held out; 0 if the last quarter of the only one was.
     package var connections = 0
-    /// Bytes that were left out, and those in frames.
+    /// The number of bytes held out, and of those in frames.
     package var bytes = 0, explained = 0
-    /// Frames, and those of a type seen before.
+    /// The number of frames, and of those with a type seen before.
     package var frames = 0, known = 0
-    /// Whether the guess ends frames as the guess from all bytes does.
+    /// Whether the guess ends frames in the same way as the guess from all bytes.
     package var isSameFraming = false
 
     /// Nothing was held out.
@@ -112,13 +112,13 @@ extension GuessedProtocol {
   /// Guesses the protocol of `samples`; `nil` where no framing is proved. `seconds` is when the capture was made, in seconds
   /// since 1970.
   ///
-  /// `content` is what was found behind headers whose length is a number: then only the header is looked at.
+  /// `content` is the content found after headers whose length is a number: then only the header is analyzed.
   package init?(_ samples: [StreamSample], seconds: ClosedRange<Int64>, content: FoundContent? = nil) {
     self.init(all: samples, seconds: seconds, content: content)
     heldOut = holdOut(samples, seconds)
   }
 
-  /// The guess from a part of the samples, held against the others.
+  /// Tests a guess from some of the samples on the others.
   private func holdOut(_ samples: [StreamSample], _ seconds: ClosedRange<Int64>) -> HeldOut? {
     let chosen = HeldOutConnections(samples.map(\.connection))
     let learning: [StreamSample]

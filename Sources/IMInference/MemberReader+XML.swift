@@ -7,7 +7,7 @@ extension MemberReader {
     var depth = 0
     while let open = bytes[at...].firstIndex(of: 0x3c), members.count < Self.mostMembers {
       at = open + 1
-      // The declaration in front of a stream.
+      // The XML declaration before a stream.
       if peek() == 0x3f { continue }
       if peek() == 0x2f {
         if depth == 0, members.isEmpty, let close = bytes[at...].firstIndex(of: 0x3e) {
@@ -23,7 +23,7 @@ extension MemberReader {
     return !members.isEmpty
   }
 
-  /// Reads a tag at a depth; whether it is empty.
+  /// Reads a tag at a depth. Returns whether it is empty.
   mutating func tag(_ depth: Int) -> Bool? {
     let nameStart = at
     while let byte = peek(), byte > 0x20, byte != 0x2f, byte != 0x3e { at += 1 }

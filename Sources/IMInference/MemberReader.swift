@@ -1,15 +1,15 @@
 import IMContent
 
-/// Lists the members of one content, down to three steps, and finds where the content ends.
+/// Lists the members of one content, down to three levels, and finds the end of the content.
 ///
-/// Profiles ask for the members that they know; here nobody knows them yet. A frame lists at most 64 members; arrays and objects
-/// below three steps are read by brackets alone, so nothing recurses further.
+/// Profiles ask for known members; here, none is known yet. A frame lists at most 64 members. Arrays and objects below three levels are skipped by
+/// their brackets alone, so recursion goes no deeper.
 struct MemberReader {
   static var mostMembers: Int { 64 }
   static var mostElements: UInt32 { 12 }
   static var deepest: Int { 3 }
   static var longestName: Int { 64 }
-  /// The longest text that is kept: longer ones are neither types nor numbers.
+  /// The maximum length of a text that is kept: longer texts are neither types nor numbers.
   static var longestText: Int { 64 }
 
   let bytes: ArraySlice<UInt8>
@@ -22,7 +22,7 @@ struct MemberReader {
     at = bytes.startIndex
   }
 
-  /// The members of `bytes`, all of which are one content of that kind; `nil` where they are not.
+  /// The members of `bytes`, which must be exactly one content of that kind; `nil` if they are not.
   static func members(of bytes: ArraySlice<UInt8>, _ kind: ContentKind) -> [ContentMember]? {
     var reader = MemberReader(bytes)
     switch kind {
@@ -42,7 +42,7 @@ struct MemberReader {
     }
   }
 
-  /// The end of the JSON text that begins at the first byte; `nil` where none ends.
+  /// The end of the JSON text that begins at the first byte; `nil` if it has no end.
   static func endOfJSON(_ bytes: ArraySlice<UInt8>) -> Int? {
     var reader = MemberReader(bytes)
     guard reader.json() else { return nil }
@@ -128,7 +128,7 @@ struct MemberReader {
         guard peek() == 0x3a else { return false }
         at += 1
       }
-      // What has no path of its own has none below it.
+      // A member without a path of its own has none below it.
       guard value(inner, inner.isEmpty ? Self.deepest : depth + 1) else { return false }
       index &+= 1
       skipBlanks()
@@ -139,7 +139,7 @@ struct MemberReader {
     }
   }
 
-  /// Passes over a string; the range between its quotes.
+  /// Skips a string. Returns the range between its quotes.
   mutating func string() -> Range<Int>? {
     let start = at + 1
     var i = start
@@ -210,7 +210,7 @@ struct MemberReader {
     return number > 0
   }
 
-  /// A first line, whose word is the member `1`, header lines, and an empty line.
+  /// A first line, whose first word is the member `1`, header lines, and an empty line.
   mutating func headers() -> Bool {
     var isFirst = true
     while at < bytes.endIndex {

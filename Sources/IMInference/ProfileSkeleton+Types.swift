@@ -20,12 +20,12 @@ extension ProfileSkeleton {
     guard guess.type != nil || kind.word != nil else { return "frame" }
     guard kind.word != nil else { return "type_" + String(kind.value, radix: 16) }
     let name = lineName(kind)
-    // Words that differ in capitals, or a word that is another one's number, share a name.
+    // Words that differ only in case, or a word that equals the number of another one, would share a name.
     let isShared = guess.kinds.contains { $0.value != kind.value && lineName($0) == name }
     return isShared ? "word_\(kind.value)" : name
   }
 
-  /// The name of lines that begin with a word: the word, where it has letters and digits alone.
+  /// The name of lines that begin with a word: the word itself, if it consists of letters and digits.
   private func lineName(_ kind: GuessedProtocol.Kind) -> String {
     let word = kind.word ?? ""
     let letters = word.utf8.map { byte -> String in

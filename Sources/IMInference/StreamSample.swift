@@ -53,7 +53,7 @@ package struct StreamSample: Sendable {
     }
   }
 
-  /// The first three quarters, and the rest from a segment's start on; no rest where too few segments follow.
+  /// The first three quarters, and the rest, which begins at a segment start; no rest if too few segments follow.
   func split() -> (first: StreamSample, last: StreamSample?) {
     guard let place = starts.firstIndex(where: { $0.offset >= bytes.count / 4 * 3 }), starts.count - place >= 4,
       starts[place].offset > 0

@@ -1,12 +1,12 @@
-/// The messages of one direction of a WebSocket connection (RFC 6455), as its bytes have them: unmasked, and put together of their frames.
+/// The messages of one direction of a WebSocket connection (RFC 6455), from its bytes: unmasked, and reassembled from their frames.
 ///
-/// Compressed messages are counted and left out. Where bytes are missing, reading goes on at a segment that begins with a frame.
+/// Compressed messages are counted and skipped. After missing bytes, reading resumes at a segment that begins with a frame.
 package struct WebSocketMessages: Sendable {
-  /// The payloads one behind the other: a run for each message, a segment's start for each.
+  /// The concatenated payloads: one run for each message, and one segment start for each.
   package let sample: StreamSample?
-  /// Messages, those that are binary, and compressed ones, which are not read.
+  /// The number of messages, of binary ones, and of compressed ones, which are not read.
   package let count: Int, binaryCount: Int, compressedCount: Int
-  /// Bytes of the direction, and those in frames.
+  /// The number of bytes in the direction, and of those in frames.
   package let byteCount: Int, explainedCount: Int
 
   private struct Header {
@@ -24,7 +24,7 @@ package struct WebSocketMessages: Sendable {
     case none
   }
 
-  /// The longest message that is believed.
+  /// The maximum length of a message.
   private static var longest: Int { 16 << 20 }
 
   /// Reads the messages of `stream`.
@@ -102,7 +102,7 @@ package struct WebSocketMessages: Sendable {
         runs: runs, starts: starts)
   }
 
-  /// The payloads as one stream without holes, in which each message begins a segment: what protocols of streams make of them.
+  /// The payloads as one stream without holes, in which each message begins a segment, as analysis of stream protocols needs it.
   package var stream: StreamSample? {
     guard let sample else { return nil }
     return StreamSample(
@@ -110,12 +110,12 @@ package struct WebSocketMessages: Sendable {
       runs: [0..<sample.bytes.count], starts: sample.starts)
   }
 
-  /// Whether the bytes are WebSocket frames, even if the request that agreed to them is missing.
+  /// Whether the bytes are WebSocket frames, even if the request that upgraded the connection is missing.
   package var isBelieved: Bool {
     count + compressedCount >= 2 && explainedCount * 100 >= byteCount * 95
   }
 
-  /// The end of the request or answer of HTTP that a direction begins with.
+  /// The end of the HTTP request or response at the beginning of a direction.
   private static func headEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
     guard bytes.starts(with: "GET ".utf8) || bytes.starts(with: "HTTP/1.1 101".utf8) else { return nil }
     var at = bytes.startIndex
@@ -158,7 +158,7 @@ package struct WebSocketMessages: Sendable {
         payload: payload))
   }
 
-  /// The next segment's start from which frames follow each other to another start, or to the end.
+  /// The next segment start from which consecutive frames lead to another start, or to the end.
   private static func resume(_ view: SampleView, after position: Int, _ end: Int, _ isMasked: Bool) -> Int? {
     var start = position
     for _ in 0..<64 {
