@@ -4,7 +4,7 @@ package struct LeadStep: Sendable, BitwiseCopyable {
   package enum Operation: UInt8, Sendable, BitwiseCopyable {
     /// Reads up to `count` decimal digits.
     case digits
-    /// Moves after the next `byte`; what precedes it is text.
+    /// Moves past the next `byte`; the bytes before it are text.
     case until
   }
   /// What it does.
@@ -28,7 +28,7 @@ package struct LeadStep: Sendable, BitwiseCopyable {
 package struct ContentLead: Sendable {
   /// The type and the sequence number; `nil` where there are no digits for them.
   package private(set) var type: UInt64?, sequence: UInt64?
-  /// Where the text is that is the type, and that which is the sequence number; `nil` where no text is.
+  /// The ranges of the texts that are the type and the sequence number; `nil` if there is no such text.
   package private(set) var typeText: Range<Int>?, sequenceText: Range<Int>?
   /// Where the content begins.
   package var end: Int

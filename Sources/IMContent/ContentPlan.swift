@@ -44,7 +44,7 @@ package struct ContentForm: Sendable {
   package var kind: ContentKind
   /// Whether the names of headers are compared without regard to case.
   package var ignoresCase = false
-  /// Whether something else than an empty line ends a block of headers.
+  /// Whether anything but an empty line ends a block of headers.
   package var isOpen = false
   /// The name of the XML element that holds a whole stream: its tags are contents of their own. Empty where there is none.
   package var stream: [UInt8] = []
@@ -145,7 +145,7 @@ package struct ContentPlan: BitwiseCopyable, @unchecked Sendable {
   package var slotCount: Int
   /// Whether the names of headers are compared without regard to case.
   package var ignoresCase = false
-  /// Whether something else than an empty line ends a block of headers.
+  /// Whether anything but an empty line ends a block of headers.
   var isOpen = false
   /// The byte that ends a pair.
   package var separator: UInt8 = 1
@@ -198,7 +198,7 @@ package struct ContentPlanBuilder {
     return slotCount - 1
   }
 
-  /// A place that no path fills: that of the first of several values that is present.
+  /// Reserves a slot that no path fills: it takes the first present one of several values.
   package mutating func reserve() -> Int? {
     guard slotCount < ContentPlan.maximumSlots else { return nil }
     slotCount += 1

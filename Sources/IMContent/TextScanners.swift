@@ -5,7 +5,7 @@ extension ContentPlan {
   /// Finds the words and headers that paths lead to in a first line, lines of `name: value`, and an empty line; the content ends after
   /// that. Of equal names the first counts. A line without a colon is malformed.
   ///
-  /// Where something else ends the block, see `isOpen`, its last line needs no line feed, and its first one may be a header, too.
+  /// If something else ends the block (see `isOpen`), its last line needs no line feed, and its first line may be a header, too.
   func scanHeaders(
     _ bytes: UnsafePointer<UInt8>, _ count: Int, _ values: UnsafeMutablePointer<ContentValue>
   ) -> ContentResult {

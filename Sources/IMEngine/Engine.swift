@@ -13,8 +13,8 @@ package import IMWire
 /// | `Streams` | Streams | the same | frames: chosen plan, cut, opened; the next one behind a gap |
 /// | `Tracker` | Tracking | a frame | exchanges, sessions, and figures of connections |
 ///
-/// Beside it stand the rooms that all may use: `Bytes`, `Decoding` (plans and what reads by them), `Figures` (counters), `Flows` (the
-/// record of a connection), and `Report` (what the sink is told).
+/// These are available to all of them: `Bytes`, `Decoding` (plans and their readers), `Figures` (counters), `Flows` (the record of a connection), and
+/// `Report` (the input of the sink).
 ///
 /// Synchronous and without side effects but for the sink's calls. The same packets give the same calls, however they are
 /// cut into batches.

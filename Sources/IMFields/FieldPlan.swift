@@ -68,7 +68,7 @@ package final class FieldPlan: Sendable {
   /// Steps that read a body, by the name of the type; those of all others, if there are some.
   private let messages: [String: FieldSteps]
   private let otherMessages: FieldSteps?
-  /// The bytes that fields of the header have, by field, as far as its layout is fixed.
+  /// The bytes of the header's fields, by field, as far as its layout is fixed.
   private let headerRanges: [Int: Range<Int>]
   /// What is made of the fields in the end, whether or not the body was whole.
   let derived: FieldSteps
@@ -191,11 +191,10 @@ package final class FieldPlan: Sendable {
     return nil
   }
 
-  /// The bytes of a header that `field` has, from the first one; `nil` for a field of the body, and where another field decides where it
-  /// begins.
+  /// The bytes of a header that contain `field`, from the first one; `nil` for a field of the body, or if another field determines where it begins.
   package func headerRange(of field: Int) -> Range<Int>? { headerRanges[field] }
 
-  /// Where the first steps read their fields, up to one whose length or presence depends on a value.
+  /// The bytes of the fields that the first steps read, up to a field whose length or presence depends on a value.
   private static func fixedRanges(of steps: [FieldStep]) -> [Int: Range<Int>] {
     var ranges: [Int: Range<Int>] = [:]
     var at = 0

@@ -6,7 +6,7 @@ package struct FieldPaths: Sendable {
   package struct Item: Sendable {
     /// The field, and the place of its value; negative for the number in front of the content.
     package var field: Int, slot: Int
-    /// The places of values that count where those in front of them are absent.
+    /// The slots of values that count if those before them are absent.
     package var others: [Int] = []
     /// What the values of the field are: text, integers, numbers or flags.
     package var type: FieldType
@@ -33,7 +33,7 @@ extension FieldReader {
   /// Reads the values that paths lead to. In lines and in header blocks they are looked for from the frame's first byte on.
   mutating func paths(_ paths: FieldPaths) throws(FieldsEnd) {
     let isWhole = [.headers, .words, .resp].contains(paths.plan.kind)
-    // What was read by paths already is read again by those of a further step.
+    // A further step reads the bytes again that earlier paths have read.
     var first = isWhole ? 0 : at == end && contentStart >= 0 ? contentStart : at
     let last = end
     contentStart = first

@@ -42,7 +42,7 @@ package struct FieldReader: ~Copyable {
   var frame: (connection: UInt32, isBack: Bool) = (0, false)
   /// Where the next byte is read, and where the part ends that is being read.
   var at = 0, end = 0
-  /// Where the content begins that paths led into; negative before.
+  /// The offset of the content that paths were applied to; negative before that.
   var contentStart = -1
   /// Fields that were read; those of a group after those of the one that it is in.
   var found: [NamedField] = []

@@ -128,7 +128,7 @@ extension FieldCompiler {
     draft.fields[item.field].tables.insert(names)
   }
 
-  /// The field `name`, to which `at` leads: a path, or several of which the first present counts.
+  /// The field `name` with the path `at`, or with several paths of which the first present one counts.
   private mutating func item(
     _ name: YAMLReader, _ at: YAMLReader, _ word: YAMLReader?, _ builder: inout ContentPlanBuilder
   ) throws(ProfileError) -> FieldPaths.Item {

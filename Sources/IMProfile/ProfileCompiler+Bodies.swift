@@ -197,7 +197,7 @@ extension ProfileCompiler {
 
   private static var steps: String { "skip, load, text, string, bytes, expect, digits, until, at, tlv and each" }
 
-  /// Where numbers that are digits or texts may go.
+  /// The destinations of numbers that are digits or texts.
   private static var numbers: [String: Frame.Register] {
     [
       "sequence": .sequence, "status": .status, "answered": .answered, "keep-alive": .keepAlive,
@@ -205,21 +205,21 @@ extension ProfileCompiler {
     ]
   }
 
-  /// The most digits of a step `digits`, and what they are.
+  /// The maximum number of digits of a step `digits`, and their destination.
   func digitStep(_ step: YAMLReader, _ digits: YAMLReader) throws(ProfileError) -> (Int, YAMLReader?) {
     if digits.isScalar { return (try digits.number(1...19), try step.optional("into")) }
     try digits.allow("maximum", "into")
     return (try digits.required("maximum").number(1...19), try digits.optional("into"))
   }
 
-  /// The byte that ends the text of a step `until`, and what the text is.
+  /// The byte that ends the text of a step `until`, and the destination of the text.
   func untilStep(_ step: YAMLReader, _ until: YAMLReader) throws(ProfileError) -> (UInt8, YAMLReader?) {
     if until.isScalar { return (try until.bytes(1...1)[0], try step.optional("into")) }
     try until.allow("byte", "into")
     return (try until.required("byte").bytes(1...1)[0], try until.optional("into"))
   }
 
-  /// Whether a step reads the `variable` that tells whether types are answered on their connection, which needs no name.
+  /// Whether a step reads the `variable` that decides whether types are answered on their connection, which needs no name.
   private func tellsAnswers(_ reader: YAMLReader, _ kind: inout FrameKind) throws(ProfileError) -> Bool {
     guard variable == nil, content != nil, try reader.required("into").text() == "variable" else { return false }
     kind.flags.insert(.tellsAnswers)

@@ -19,7 +19,7 @@ extension ProfileCompiler {
     var plan = GeneralPlan()
     var parts: [TypePart] = []
     var masks: Set<UInt8> = []
-    /// Values that are the first present of others.
+    /// Slots that take the first present one of other values.
     var alternatives: [(slot: Int, others: [Int])] = []
     /// Bits of proof of each type.
     var proofs: [UInt8] = []
@@ -54,7 +54,7 @@ extension ProfileCompiler {
       if let encoding = try length.optional("encoding") {
         if try ["decimal", "coap", "ber"].contains(encoding.text()) { return true }
         let offset = try length.optional("offset")?.number(0...255) ?? 0
-        // A header that goes on after it, too.
+        // The same applies to a header that continues after it.
         let count = try header.optional("length")?.number(1...256) ?? 0
         let counts = try length.optional("counts")
         let countsMore = counts.map { (try? $0.text()) != "body" } ?? false
@@ -293,7 +293,7 @@ extension ProfileCompiler {
     return slot
   }
 
-  /// The place of the value that a path leads to, or of the first present of those that a list of paths leads to.
+  /// The slot of the value at a path, or of the first present one at a list of paths.
   mutating func value(_ reader: YAMLReader) throws(ProfileError) -> Int {
     if reader.isScalar { return try slot(reader) }
     let list = try reader.elements()
@@ -316,7 +316,7 @@ extension ProfileCompiler {
     return place
   }
 
-  /// The place of a value that a path leads to, or of a word; `nil` for a number at an offset.
+  /// The slot of the value at a path, or of a word; `nil` for a number at an offset.
   mutating func place(_ reader: YAMLReader) throws(ProfileError) -> Int? {
     if let at = try reader.optional("at") { return try value(at) }
     guard let word = try reader.optional("word") else { return nil }
@@ -368,7 +368,7 @@ extension ProfileCompiler {
         content?.plan.session = Int8(place)
         draft.plan.session = Field(offset: 0, byteCount: 1)
       } else if try countsBySession(), content?.plan.channel.isPresent == false {
-        // Each session counts for itself, and it is its connection's alone.
+        // Each session has its own counter, and belongs to its connection alone.
         let field = try generalField(session, "sensitive", "unique")
         guard field.mask <= UInt64(UInt16.max) else {
           throw session.error("a session that a counter is by has at most 16 bits")
@@ -392,7 +392,7 @@ extension ProfileCompiler {
       guard let other = try reader.optional(key) else { continue }
       guard draft.plan.framing.kind == .counted else { throw other.error("these frames have no header") }
       let field = try generalField(other)
-      // It is read of every frame, and no frame has more than the header for certain.
+      // It is read from every frame, and only the header is certain to be in each.
       guard !field.isRelative, content?.plan.headerPartCount == 0,
         field.byteRange.upperBound <= draft.plan.headerCount
       else { throw other.error("'\(key)' must be at a fixed place of the header") }

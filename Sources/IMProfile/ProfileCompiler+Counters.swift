@@ -62,7 +62,7 @@ extension ProfileCompiler {
     }
   }
 
-  /// The types that start a counter: a list of them, or one or several for each side.
+  /// The types that start a counter: a list for both sides, or one or several types for each side.
   private func startingTypes(_ reader: YAMLReader) throws(ProfileError) -> [YAMLReader] {
     if reader.isScalar { return [reader] }
     if let list = try? reader.elements() { return list }
@@ -72,7 +72,7 @@ extension ProfileCompiler {
     return types
   }
 
-  /// Whether the counter is by the session: the header's number is one of a connection, then.
+  /// Whether the counter is by the session: then the header's number is unique only within a connection.
   func countsBySession() throws(ProfileError) -> Bool {
     guard let counter = try root.optional("counters")?.entries().first?.1 else { return false }
     return try counter.optional("by")?.text() == "session"
@@ -86,7 +86,7 @@ extension ProfileCompiler {
     return index
   }
 
-  /// Bodies that are compressed, each by itself.
+  /// Bodies that are compressed, each on its own.
   mutating func compression(_ reader: YAMLReader, _ content: inout ContentDraft) throws(ProfileError) {
     try reader.allow("kind", "sized", "after")
     guard draft.plan.framing.kind == .counted else {
@@ -115,7 +115,7 @@ extension ProfileCompiler {
     }
   }
 
-  /// Refuses numbers of frames with compressed bodies that do not count from the body's beginning: what is inflated has no header.
+  /// Rejects numbers in frames with compressed bodies that do not count from the body's beginning: inflated bytes have no header.
   private func checkOffsets(_ reader: YAMLReader, _ content: ContentDraft) throws(ProfileError) {
     var layouts = [(draft.plan, content.plan, content.parts)]
     if let other = draft.serverSide {

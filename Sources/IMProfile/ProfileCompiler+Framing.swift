@@ -16,7 +16,7 @@ extension ProfileCompiler {
     case "delimited": draft.plan.framing.kind = .delimited
     case "line":
       draft.plan.framing.kind = .line
-      // Lines that hold something else than words end like anything that ends with a line feed.
+      // Lines that contain anything but words end like any frame that a line feed ends.
       if try root.optional("content") != nil { try generalFraming(reader, .terminated) }
     case "message": try generalFraming(reader, .message)
     case "terminated": try generalFraming(reader, .terminated)

@@ -84,7 +84,7 @@ extension ProfileCompiler {
   /// A number in the header. `others` are keys that the caller reads.
   func field(_ reader: YAMLReader, _ others: String...) throws(ProfileError) -> Field { try field(reader, others) }
 
-  /// The same with a list of such keys.
+  /// A field, with a list of the keys that the caller reads.
   func field(_ reader: YAMLReader, _ others: [String]) throws(ProfileError) -> Field {
     for (key, _) in try reader.entries() {
       let name = try key.text()
@@ -93,7 +93,7 @@ extension ProfileCompiler {
       }
     }
     let size = try reader.optional("size")?.number(1...8) ?? 1
-    // What counts from the end of something else may begin there.
+    // A field that counts from the end of something else may begin there.
     var given = try reader.optional("offset")
     let after = try others.contains("after") ? reader.optional("after") : nil
     if given == nil, after == nil { given = try reader.required("offset") }

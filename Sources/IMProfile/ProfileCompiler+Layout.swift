@@ -3,16 +3,16 @@ import IMEngine
 import IMWire
 import IMYAML
 
-/// Headers that the general reader reads: their parts and lengths may vary, numbers may stand after them, and each side may have its own.
+/// Headers for the general reader: their parts and lengths may vary, numbers may follow them, and each side may have its own.
 extension ProfileCompiler {
-  /// The bytes of a length in that encoding, at least; `nil` for one that is a number.
+  /// The minimum size of a length in that encoding, in bytes; `nil` for a length that is a number.
   private func leastLength(_ reader: YAMLReader) throws(ProfileError) -> Int? {
     guard let encoding = try reader.optional("encoding"), try encoding.text() != "integer" else { return nil }
     guard try encoding.text() == "decimal", let size = try reader.optional("size") else { return 1 }
     return try size.number(1...9)
   }
 
-  /// A header; without one, the length is all of it.
+  /// A header; without one, the length is the whole header.
   mutating func generalHeader(_ reader: YAMLReader?, _ length: YAMLReader) throws(ProfileError) {
     if let reader {
       try header(reader)
@@ -54,7 +54,7 @@ extension ProfileCompiler {
     content?.plan.headerPartCount = UInt8(parts.count)
   }
 
-  /// How long a frame is: a number, or digits and bytes whose count varies, also at the header's beginning or after its parts.
+  /// The length of a frame: a number, or digits or bytes of variable count, possibly at the header's beginning or after its parts.
   mutating func generalLength(_ reader: YAMLReader) throws(ProfileError) {
     try reader.allow("offset", "size", "order", "low-bit", "bits", "mask", "encoding", "counts", "maximum", "after")
     var followsParts = false
@@ -111,8 +111,7 @@ extension ProfileCompiler {
     try count(reader, from: partsEnd + draft.plan.lengthOffset, width: least, varies: true)
   }
 
-  /// Whether frames of some type may do without their length: what tells the type is in front of it, and so is all that is read at a fixed
-  /// place of the header.
+  /// Throws unless frames of some type may have no length: the type and all fields at fixed offsets of the header must precede it.
   func mayBeAbsent(_ reader: YAMLReader) throws(ProfileError) {
     guard let content, draft.plan.framing.kind == .counted, content.parts.count == 1 else {
       throw reader.error("a length is absent where the type is one number in front of it")
@@ -133,7 +132,7 @@ extension ProfileCompiler {
     }
   }
 
-  /// What a length counts that begins at byte `first` of a header without parts, and has at least `width` bytes.
+  /// The rule for what a length counts that begins at byte `first` of a header without parts and has at least `width` bytes.
   private mutating func count(
     _ reader: YAMLReader, from first: Int, width: Int, varies: Bool
   ) throws(ProfileError) {
@@ -153,14 +152,14 @@ extension ProfileCompiler {
     return try field(reader, others)
   }
 
-  /// A number of a frame. It may be after the header, where the frame reaches so far, and its offset counts from the end of a length that
-  /// is in front of it and varies.
+  /// A number of a frame. It may follow the header, if the frame reaches that far. Its offset counts from the end of any length of variable size
+  /// before it.
   mutating func generalField(_ reader: YAMLReader, _ others: String...) throws(ProfileError) -> Field {
     try checkHeader(reader)
     return try placed(anywhere(reader, others + ["after"]), reader)
   }
 
-  /// Refuses a number at an offset where frames have none.
+  /// Rejects a number at an offset in frames that have none.
   func checkHeader(_ reader: YAMLReader) throws(ProfileError) {
     let kind = draft.plan.framing.kind
     let isOpen = kind == .counted || content?.plan.innerHeader ?? 0 > 0 || content?.kind == .bytes
@@ -169,7 +168,7 @@ extension ProfileCompiler {
     }
   }
 
-  /// A field whose offset counts from where it has to.
+  /// A field whose offset counts from the right base.
   private func placed(_ field: Field, _ reader: YAMLReader) throws(ProfileError) -> Field {
     let kind = draft.plan.framing.kind
     if let after = try reader.optional("after") {
@@ -190,13 +189,13 @@ extension ProfileCompiler {
     return Int(field.offset) >= end ? field.moved(by: Field.afterLength - end) : field
   }
 
-  /// Where a number of more than eight bytes begins, as a `Field`'s offset has it.
+  /// The offset of a number of more than eight bytes, in the encoding of `Field`.
   mutating func wideOffset(_ reader: YAMLReader) throws(ProfileError) -> UInt16 {
     let offset = try reader.required("offset").number(0...255)
     return UInt16(try placed(Field(offset: offset, byteCount: 1), reader).offset)
   }
 
-  /// What the server's frames have instead of the client's.
+  /// The properties of the server's frames that differ from the client's.
   mutating func serverSide() throws(ProfileError) {
     guard let reader = try root.optional("from-server") else { return }
     try reader.allow("header", "length", "fields")
@@ -240,17 +239,17 @@ extension ProfileCompiler {
     guard own.sessionCoding == other.sessionCoding, own.sequenceCoding == other.sequenceCoding,
       own.sessionIsUnique == other.sessionIsUnique
     else { throw fields.error("'encoding' and 'unique' must be alike on both sides") }
-    // What one side's fields hide is not shown of the other's either.
+    // A value that one side's fields hide is not shown for the other side either.
     plan.framing.hidesSession = own.hidesSession || other.hidesSession
     if server.plan.wideCount > 0 { (plan.sequenceCounts, plan.numberLife) = (false, .connection) }
     draft.serverSide = (draft.plan, server.plan)
-    // What both sides' paths lead to is found at once.
+    // One scan finds the values of both sides' paths.
     content = client
     content?.builder = server.builder
     content?.plan.alternatives = server.plan.alternatives
     content?.plan.alternativeCount = server.plan.alternativeCount
     (draft.plan, draft.isClosed) = (plan, isClosed)
-    // A type's steps ask for a status where either side's header has one.
+    // The steps of a type may read a status if either side's header has one.
     serverHasStatus = draft.serverSide?.plan.status.isPresent ?? false
   }
 }

@@ -23,7 +23,7 @@ package struct ProfileCompiler {
   private(set) var variant: UInt64?
   /// What the general reader needs; `nil` in profiles that are read without it.
   var content: ContentDraft?
-  /// Whether the type in hand answers a range of numbers.
+  /// Whether the current type answers a range of numbers.
   var hasThrough = false
   /// Whether the headers of the server's frames have a status.
   var serverHasStatus = false

@@ -27,7 +27,7 @@ package final class KeyTable {
   /// Told each new secret: its line, without blanks around it. The bytes are the caller's again afterwards.
   package var onSecret: ((UnsafeRawBufferPointer) -> Void)?
 
-  /// Secrets that are kept of one label and random; of KeyUpdates, each of which has the same label, more.
+  /// The maximum number of secrets for one label and random; more for KeyUpdates, which all have the same label.
   private static func most(_ kind: Kind) -> Int { kind == .clientUpdated || kind == .serverUpdated ? 64 : 4 }
   private static let entrySize = 96
   private static let pageShift = 10

@@ -131,7 +131,7 @@ extension TLSConnection {
       if sides[direction & 1].keys?.isTLS13 == false { addRenegotiated(client: hello.random, context) }
       return
     }
-    // A renegotiation that was read ahead in the other direction has newer ones.
+    // If the other direction was read further ahead into a renegotiation, there are newer ones.
     if renegotiation == nil { setClientRandom(hello.random, context) }
     if facts.helloTime == nil { facts.helloTime = time }
     if !facts.isVersionChosen { facts.version = hello.version }

@@ -5,8 +5,9 @@ import IMWire
 extension TLSConnection {
   /// Numbers that are tried of each key before many of one are, and all of a handshake's.
   private static let fewNumbers = 64
-  /// KeyUpdates that may have been before the first record of a connection that began before the capture, and what may be spent on them.
+  /// The maximum number of KeyUpdates before the first record of a connection that began before the capture.
   private static let updatesBeforeCapture = 16
+  /// The work limit for trying them.
   private static let workOfUpdated = 16_384
 
   /// What became of a record.
@@ -91,7 +92,7 @@ extension TLSConnection {
         case nil where !side.pointee.isGivenUp && !sides[1 - trial.direction].isLost:
           return .missing(.noServerHello)
         case nil where hasSecret(.early, trial.context):
-          // The server's answer is missing; what the client does next tells.
+          // The server's answer is missing; the client's next messages decide.
           facts.isEarlyDataAccepted = endsEarlyData(&trial)
           if facts.isEarlyDataAccepted == false { return .failed(.earlyRejected) }
           if facts.isEarlyDataAccepted == nil, !side.pointee.isGivenUp { return .missing(.noServerHello) }
@@ -117,12 +118,12 @@ extension TLSConnection {
     return .failed(trial.isLimited ? .limit : .tag)
   }
 
-  /// Whether early data, of which the record in hand is one, was accepted: only then the client ends it with a message before its handshake
-  /// goes on. `nil` while the client's next flight is not there.
+  /// Whether early data, to which the current record belongs, was accepted: only then does the client end it with a message before its handshake
+  /// continues. `nil` while the client's next flight is missing.
   private func endsEarlyData(_ trial: inout Trial) -> Bool? {
     let bytes = trial.bytes
     var at = trial.record.count
-    // The last record in front, which has the message if there is one, and its number where nothing is missing.
+    // The last record before the handshake, which has the message if there is one, and its number if nothing is missing.
     var last = trial.record
     var number: UInt64 = 0
     while at + TLSRecord.headerCount <= bytes.count, TLSRecord.isPossible(bytes, at) {
@@ -159,7 +160,7 @@ extension TLSConnection {
     return false
   }
 
-  /// Whether a record of early data holds EndOfEarlyData; `nil` where no early secret opens it with `number`, or one of the first numbers.
+  /// Whether a record of early data holds EndOfEarlyData; `nil` if no early secret opens it with `number`, or with one of the first numbers.
   private func isEndOfEarlyData(_ record: UnsafeRawBufferPointer, _ number: UInt64, _ trial: inout Trial) -> Bool? {
     let context = trial.context
     let keys = context.keys
@@ -240,7 +241,7 @@ extension TLSConnection {
     var count = 0
     while slot >= 0 {
       count += 1
-      // Of KeyUpdates there may be many.
+      // There may be many KeyUpdates.
       if count > 4, sides[trial.direction].credit <= 0 { return nil }
       let secret = keys.secret(slot)
       if let opened = trySecret(secret, epoch, generations: generations, limit: limit, &trial) { return opened }
@@ -278,7 +279,7 @@ extension TLSConnection {
     if hasClientHello {
       if let opened = try12(&trial) { return .opened(opened) }
       switch renegotiation?.missing {
-      // The other direction may still bring the hello; in its own it has been lost.
+      // The other direction may still bring the hello; in its own direction, it has been lost.
       case .noServerHello: return isServer(trial) ? .failed(.noServerHello) : .missing(.noServerHello)
       case .noHello:
         let mayCome = isServer(trial) && !sides[trial.direction].isGivenUp && !sides[1 - trial.direction].isLost
@@ -291,7 +292,7 @@ extension TLSConnection {
 
   private func isServer(_ trial: Trial) -> Bool { role(trial.direction) == 1 }
 
-  /// The keys of the newest hellos; of a connection that renegotiates those of any pair of its newest ones.
+  /// The keys of the newest hellos; if the connection renegotiates, those of any pair of its newest hellos.
   private func try12(_ trial: inout Trial) -> OpenedRecord? {
     guard hasServerHello, hasClientHello else { return nil }
     let server = TLSRenegotiation.ServerHello(random: serverRandom, suite: facts.suite, order: order)
@@ -374,7 +375,7 @@ extension TLSConnection {
 
   /// A secret fits: its random is the connection's.
   private func found(_ random: Bytes32, _ context: TLSContext) {
-    // That of a renegotiation says nothing of the connection's first random.
+    // The random of a renegotiation is not the connection's first one.
     if renegotiation != nil { return addRenegotiated(client: random, context) }
     setClientRandom(random, context)
     facts.isFoundByTrial = true
@@ -447,15 +448,15 @@ extension TLSConnection {
     return .missing(.limit)
   }
 
-  /// KeyUpdates before the first record that was captured, of libraries that do not log their secrets: the generations after the first
-  /// secrets, newest secrets first. Once a direction.
+  /// Tries KeyUpdates before the first captured record, from libraries that do not log their secrets: the generations after the first secrets, newest
+  /// secrets first. Once for each direction.
   private func tryUpdated(_ trial: inout Trial, _ spent: inout Int, left: Int) -> OpenedRecord? {
     let side = sides + trial.direction
     let context = trial.context
     guard side.pointee.gap > 0 || side.pointee.hasMissed, !side.pointee.hasTriedUpdated else { return nil }
     side.pointee.hasTriedUpdated = true
     let most = min(left, spent + Self.workOfUpdated)
-    // Those of each secret and suite that may fit, as many KeyUpdates on as the loop below.
+    // The keys of each secret and suite that may fit, advanced by one KeyUpdate in each round of the loop below.
     var later: [(slot: Int32, keys: TLSKeys)] = []
     var looked = 0
     while looked < context.keys.count, looked < 1 << 16, later.count < 1_024 {

@@ -182,8 +182,7 @@ extension TLSConnection {
       && (Int(bytes[3]) << 8 | Int(bytes[4])) >= 42 && Int(bytes[3]) << 8 | Int(bytes[4]) <= 16_384
   }
 
-  /// Whether `bytes` begin with a ServerHello in a record, up to its suite, which has to be one that is known; `false` also while they are
-  /// fewer.
+  /// Whether `bytes` begin with a ServerHello in a record, up to its suite, which must be a known one; also `false` while there are fewer bytes.
   package static func looksLikeServerHello(_ bytes: UnsafeRawBufferPointer) -> Bool {
     // Header, type and length, version, random, session id, suite, compression.
     guard bytes.count >= 5 + 4 + 2 + 32 + 1, bytes[0] == 22, bytes[1] == 3, bytes[2] <= 4, bytes[5] == 2, bytes[6] == 0,

@@ -41,7 +41,7 @@ enum CipherKind: Int, CaseIterable {
     }
   }
 
-  /// Whether libcrypto would pad and unpad what the kind takes.
+  /// Whether libcrypto would pad and unpad the data of this kind.
   var isBlockCipher: Bool {
     switch self {
     case .cbc128, .cbc256, .ecb128, .ecb256: true
@@ -95,7 +95,7 @@ final class CipherPool {
     var stamp: UInt32 = 0
     var before: Int32 = -1
     var after: Int32 = -1
-    /// The count of links when this one was made.
+    /// The link count when this slot was last linked.
     var linked: UInt32 = 0
   }
 
@@ -105,7 +105,7 @@ final class CipherPool {
   @exclusivity(unchecked) private var first = [Int32](repeating: -1, count: CipherKind.allCases.count)
   @exclusivity(unchecked) private var last = [Int32](repeating: -1, count: CipherKind.allCases.count)
   @exclusivity(unchecked) private var stamp: UInt32 = 0
-  /// Slots that were linked as the most recently used ones of their kinds.
+  /// The number of times that slots were linked as the most recently used ones of their kinds.
   @exclusivity(unchecked) private var links: UInt32 = 0
   /// Contexts for one try each, one for every kind.
   @exclusivity(unchecked) private var single = [OpaquePointer?](repeating: nil, count: CipherKind.allCases.count)
@@ -127,7 +127,7 @@ final class CipherPool {
         isMade && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_IVLEN, 12, nil) == 1
         && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, count, nil) == 1
     }
-    // Set for AEAD ciphers as well, it would be set again with each nonce.
+    // If set for AEAD ciphers as well, it would be set again with each nonce.
     if kind.isBlockCipher { EVP_CIPHER_CTX_set_padding(context, 0) }
     guard isMade else {
       EVP_CIPHER_CTX_free(context)
@@ -140,7 +140,7 @@ final class CipherPool {
   func context(_ kind: CipherKind, _ key: Bytes32, _ place: inout CipherSlot) -> OpaquePointer? {
     let index = Int(place.index)
     if index >= 0, index < slots.count, slots[index].stamp == place.stamp {
-      // A slot moves back by one with each link of its kind: one that is in the front half stays where it is.
+      // Each link of its kind moves a slot back by one: a slot in the front half stays where it is.
       if links &- slots[index].linked > UInt32(limit / 2) {
         unlink(place.index, kind)
         link(place.index, kind)

@@ -56,7 +56,7 @@ package enum TLSSuites {
     return "0x" + String(repeating: "0", count: 4 - digits.count) + digits
   }
 
-  /// Whether the list has a suite, read or only named.
+  /// Whether the list contains a suite, whether it can be decrypted or is only named.
   static func isKnown(_ number: UInt16) -> Bool { entry(number) != nil }
 
   /// The suites of TLS 1.3 whose secrets have `count` bytes, likeliest first.

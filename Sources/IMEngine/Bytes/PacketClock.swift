@@ -4,7 +4,7 @@ import IMWire
 ///
 /// A class of plain fields that nobody holds on to while another writes them, so accesses are not checked.
 final class PacketClock {
-  /// How often expired exchanges are looked for, and living connections are reported on.
+  /// The interval at which expired exchanges are searched for and open connections are reported on.
   static var tick: Nanoseconds { .milliseconds(100) }
 
   /// When the packet in hand came, or the last one; while something that has become due is done, when that became due.
@@ -26,7 +26,7 @@ final class PacketClock {
   @inline(__always)
   var moment: Timestamp { max(lastPacketAt, now) }
 
-  /// The last moment, not after `time`, that is a multiple of `tick` from the epoch.
+  /// The last multiple of `tick` since the epoch that is not after `time`.
   static func tick(before time: Timestamp) -> Timestamp {
     let partial = time.nanoseconds % tick.count
     let (start, isBelowAll) = time.nanoseconds.subtractingReportingOverflow(

@@ -46,8 +46,8 @@ extension Carriers {
     return false
   }
 
-  /// Looks for the hello that begins TLS in the last `count` bytes that an undecided side holds, after others in the clear, as after
-  /// STARTTLS. True when it was found. What came before it is not read.
+  /// Looks for the hello that begins TLS in the last `count` bytes of an undecided side, after plaintext bytes, as after STARTTLS. True if it was
+  /// found. Bytes before it are not read.
   @inline(never)
   mutating func findsUpgrade(_ side: FlowSide, _ partial: Ref<PartialFrame>, new count: Int) -> Bool {
     let flow = side.flow
@@ -75,7 +75,7 @@ extension Carriers {
     return true
   }
 
-  /// Begins the TLS of a connection that was in the clear before, where a hello was found.
+  /// Begins the TLS of a connection that was in plaintext so far, if a hello was found.
   @inline(__always)
   mutating func beginUpgraded(_ flow: Ref<Flow>) {
     guard let record = streams.carrier(of: flow), record.pointee.upgradingSide != 255 else { return }
@@ -92,7 +92,7 @@ extension Carriers {
       }
       flow.pointee.client = UInt8(truncatingIfNeeded: isClient == false ? 1 - side.number : side.number)
     }
-    // What the other side said before it is in the clear; its records follow.
+    // The peer's earlier bytes are plaintext; its records follow.
     let peer = side.peer
     var clear = 0
     if let partial = peer.state.pointee.partial, partial.pointee.count > 0 {

@@ -60,9 +60,9 @@ extension Connections {
 
   /// Does what is due at `time`: holes, timeouts, reports.
   ///
-  /// A packet of any connection lets time pass, and perhaps much of it at once. So everything is done at its own moment, in the
-  /// order of the moments, and messages are resolved at ticks of the clock: what comes of a connection depends on its own packets and
-  /// on time, and not on how often packets of others came.
+  /// A packet of any connection advances the time, perhaps by a lot at once. So everything is done at its own moment, in the order of the moments,
+  /// and messages are resolved at ticks of the clock: the outcome of a connection depends on its own packets and on time, and not on how often
+  /// packets of others came.
   mutating func advance(to time: Timestamp) {
     streams.trackRecords()
     if ledger.pointee.firstAt == nil { ledger.pointee.firstAt = time }

@@ -19,9 +19,9 @@ struct Connections: ~Copyable {
   private var nextSerial: UInt32 = 1
   /// Flows whose SYN waits for an answer; those that are over: to be reported, and later to be forgotten.
   var opening = ClosingQueue(), ending = ClosingQueue(), recycling = ClosingQueue()
-  /// Flows that were reported on while they live, with the time of their next report, until they are put into `Streams.living` again.
+  /// Open flows that were reported on, with the time of their next report, until they are put into `Streams.living` again.
   var reported: [ClosingQueue.Entry] = []
-  /// The tick up to which messages without an answer have been resolved.
+  /// The tick up to which unanswered messages have been resolved.
   var settledTo = Timestamp.distantPast
   /// Where the search for quiet connections goes on.
   var hand: UInt32 = 0

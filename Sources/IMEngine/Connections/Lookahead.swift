@@ -71,8 +71,8 @@ extension Connections {
     }
   }
 
-  /// Asks for what is read of flows that hold something beyond a hole: what is held, the flow's anomaly record, and when bytes turned out
-  /// to be missing. Where that stands was asked for a group before.
+  /// Prefetches the data of flows that hold bytes beyond a hole: those bytes, the flow's anomaly record, and the time when bytes turned out to be
+  /// missing. The pointers to them were prefetched one group earlier.
   @inline(never)
   private mutating func askForTrouble() {
     for i in 0..<lookahead.troubledCount {
@@ -103,7 +103,7 @@ extension Connections {
     // Frames that wait for others ask themselves.
     let looksForExchanges = !streams.records.isBatched
     let plan = streams.currentPlan, planIndex = streams.protocols.currentIndex
-    // Where other parts of a header vary in size, its number is at no offset of its own.
+    // If other parts of a header vary in size, its number has no fixed offset.
     let hasPlace = plan.pointee.sequence.isPresent && plan.pointee.general == nil
     let least = hasPlace ? Int(plan.pointee.headerCount) : .max
     let (magic, magicMask) = (plan.pointee.magic, plan.pointee.magicMask)
@@ -115,7 +115,7 @@ extension Connections {
       }
       guard let flow = guess.pointee.flow else { continue }
       if flow.holdsSegments {
-        // Its last line names its anomaly record.
+        // The last cache line of the flow has the index of its anomaly record.
         flow.prefetch(at: 256)
         lookahead.troubled[lookahead.troubledCount] = flow
         lookahead.troubledCount &+= 1

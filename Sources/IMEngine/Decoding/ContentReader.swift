@@ -151,7 +151,7 @@ extension UnsafePointer<Plan> {
     return true
   }
 
-  /// What the frame's header says beside its type; what is after the header is there where the frame reaches so far.
+  /// Reads the header's fields other than the type; fields after the header count if the frame reaches that far.
   private func readFields(
     _ bytes: borrowing Bytes, _ extent: GeneralExtent, _ frame: UnsafeMutablePointer<Frame>,
     _ general: UnsafePointer<GeneralPlan>
@@ -186,7 +186,7 @@ extension UnsafePointer<Plan> {
     }
   }
 
-  /// Whether a value is a flag that is set: neither false, nor 0, nor empty, nor `N`, as FIX writes it.
+  /// Whether a value is a flag that is set: not false, 0, empty, or `N` as in FIX.
   private static func isSet(_ value: ContentValue, _ bytes: borrowing Bytes, at origin: Int) -> Bool {
     switch value.kind {
     case .flag, .number: value.number != 0
@@ -198,7 +198,7 @@ extension UnsafePointer<Plan> {
     }
   }
 
-  /// How the frames of one side are laid out.
+  /// The layout of one side's frames.
   @inline(__always)
   func layout(ofServer isFromServer: Bool) -> UnsafePointer<Plan> {
     guard isFromServer, let other = pointee.general?.pointee.serverSide else { return self }
@@ -230,7 +230,7 @@ extension UnsafePointer<Plan> {
     return .notAFrame
   }
 
-  /// Whether the `count` bytes at `position` are the first of a preface's.
+  /// Whether the `count` bytes at `position` match the first bytes of a preface.
   private static func begins(_ bytes: borrowing Bytes, _ position: Int, _ count: Int, with preface: Preface) -> Bool {
     for i in 0..<count
     where bytes.u8(position + i) != UInt8(truncatingIfNeeded: preface.match[i / 8] >> UInt64(56 - i % 8 * 8)) {
@@ -426,7 +426,7 @@ extension UnsafePointer<Plan> {
     }
   }
 
-  /// Bits of proof that a type which is a small number gives all the same: how much of what its fields can have the types leave, at most 4.
+  /// Bits of proof that a type gives even if it is a small number: the width of its fields beyond what the types need, at most 4.
   private func leastEvidence(_ general: UnsafePointer<GeneralPlan>) -> Int {
     guard pointee.magicEvidence == 0 else { return 0 }
     var width = 0
@@ -499,7 +499,7 @@ extension UnsafePointer<Plan> {
       if frame.pointee.flags.contains(.sequence) { bits += 4 }
     }
     let kind = frame.pointee.kind.pointee
-    // Of a body that was inflated, the bytes on the wire say nothing.
+    // The wire bytes of an inflated body prove nothing.
     if general.pointee.content == nil, pointee.framing.kind == .counted, !frame.pointee.flags.contains(.inflated) {
       if kind.stepCount > 0 {
         guard let weight = weighBody(bytes, frame.pointee, frame.pointee.start + frame.pointee.count) else {

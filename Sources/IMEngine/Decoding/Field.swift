@@ -26,7 +26,7 @@ package struct Field: Sendable, BitwiseCopyable {
   /// Whether the protocol has this field.
   package var isPresent: Bool { mask != 0 }
 
-  /// The bytes that it has bits in, from the header's first byte; empty for the absent field.
+  /// The bytes that contain its bits, from the header's first byte; empty for the absent field.
   package var byteRange: Range<Int> {
     let first = Int(offset)
     guard isPresent else { return first..<first }

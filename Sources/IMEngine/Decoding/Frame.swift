@@ -101,7 +101,7 @@ package struct Frame: BitwiseCopyable {
     static let multiple = Flags(rawValue: 8_388_608)
     /// Its number is one of a counter of which the capture does not tell how far it had come.
     static let uncounted = Flags(rawValue: 16_777_216)
-    /// `last` holds a number.
+    /// `last` has a number.
     static let last = Flags(rawValue: 33_554_432)
     /// What is wrong with a TLV list.
     package static let tlvErrors: Flags = [.incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit]
@@ -137,7 +137,7 @@ package struct Frame: BitwiseCopyable {
   package var status: UInt64 = 0
   /// The number of the message that an answer's body names; it counts only with `Flags.answered`, or with `Flags.reference`.
   package var answered: UInt64 = 0
-  /// The last of the numbers that an answer's body names, from `answered` on; it counts only with `Flags.last`.
+  /// The last of the numbers that an answer's body names, of which `answered` is the first; valid only with `Flags.last`.
   var last: UInt64 = 0
   /// Bytes behind the body; the same for all frames of a plan.
   var trailerCount = 0

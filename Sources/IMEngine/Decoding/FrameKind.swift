@@ -94,7 +94,7 @@ package struct FrameKind: Sendable, BitwiseCopyable {
     package static let startsCounter = Flags(rawValue: 134_217_728)
     /// The counter of its sender goes on after it where it stopped on another connection.
     package static let continuesCounter = Flags(rawValue: 268_435_456)
-    /// The bodies of its connection are compressed after it; see `GeneralPlan.isZlib`.
+    /// After it, the bodies of its connection are compressed; see `GeneralPlan.isZlib`.
     package static let startsCompression = Flags(rawValue: 536_870_912)
     /// What is looked at after tracking: by its tags, by the variant that it tells, by the number that it is referred to.
     static let tagged: Flags = [.handshake, .receipt, .tellsVariant, .referenced]

@@ -202,7 +202,7 @@ extension UnsafePointer<Plan> {
           return isPlausible
         }
       case .status:
-        // The general reader has read it, where the frame reaches so far.
+        // The general reader has already read it, if the frame reaches that far.
         if pointee.general == nil { put(pointee.status.read(bytes, frame.pointee.start), .status, frame) }
       case .digits:
         var number: UInt64 = 0
@@ -255,7 +255,7 @@ extension UnsafePointer<Plan> {
     }
   }
 
-  /// Takes note of a text: of where it is, or as a number by which frames are told apart.
+  /// Records a text: its position, or a number that distinguishes frames.
   private func note(
     text: Range<Int>, _ register: Frame.Register, _ bytes: borrowing Bytes, _ frame: UnsafeMutablePointer<Frame>
   ) {

@@ -16,16 +16,16 @@ struct GeneralExtent {
   var isScanned = false
   /// Which of the plan's prefaces it is; negative where it is none.
   var preface: Int8 = -1
-  /// The header's first byte, the byte after its length, and that after its parts.
+  /// The header's first byte, the byte after its length, and the byte after its parts.
   var header: Int, lengthEnd: Int, partsEnd: Int
-  /// Which of the plan's parts of a header it has, one bit each.
+  /// The parts of the plan's header that it has, one bit each.
   var parts: UInt8 = 0
-  /// Whether its header is not the plan's.
+  /// Whether its header differs from the plan's.
   var isForeign = false
-  /// The byte after those that were captured, where the snaplen has cut the body; negative where it has not.
+  /// The byte after the captured ones, if the snaplen truncated the body; otherwise negative.
   var cut = -1
 
-  /// A frame between two places, and its body.
+  /// A frame and its body, by offsets.
   init(start: Int, body: Int, bodyEnd: Int, end: Int, isBeat: Bool = false, isScanned: Bool = false, preface: Int8 = -1)
   {
     (self.start, self.body, self.bodyEnd, self.end) = (start, body, bodyEnd, end)
@@ -102,7 +102,7 @@ extension UnsafePointer<Plan> {
     }
     guard let (value, width) = readLength(bytes, position, end, general, &extent) else { return .notAFrame }
     guard width > 0 else { return .needMore(available + 1) }
-    // The header ends after the length, or after what follows it there.
+    // The header ends after the length, or after the bytes that follow it in the header.
     let isField = general.pointee.coding == .field
     let before =
       general.pointee.lengthFollowsParts
@@ -110,7 +110,7 @@ extension UnsafePointer<Plan> {
     extent.body = extent.lengthEnd + headerAfterLength(general) + extra - before
     var body = value &+ UInt64(bitPattern: Int64(pointee.lengthAdd))
     if general.pointee.coding == .coap {
-      // A code and a token follow the length, and are not counted.
+      // A code and a token follow the length, which does not count them.
       body &+= 1 &+ UInt64(bytes.u8(extent.lengthEnd - width) & 15) &- UInt64(headerAfterLength(general))
     }
     if general.pointee.countsLength { body &-= UInt64(width - leastLength(general)) }
@@ -124,8 +124,8 @@ extension UnsafePointer<Plan> {
     return .frame(extent)
   }
 
-  /// Finds the parts of the header at `position` that depend on its numbers; the bytes that they have together, as far as the bytes
-  /// before `end` tell: where they end in front of a number, its header is not there to its end either.
+  /// Finds the parts of the header at `position` that depend on its numbers. Returns their size in bytes, as far as the bytes before `end` show: if
+  /// they end before such a number, the header is incomplete, too.
   private func findParts(
     _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ general: UnsafePointer<GeneralPlan>,
     _ extent: inout GeneralExtent
@@ -133,7 +133,7 @@ extension UnsafePointer<Plan> {
     var extra = 0
     for i in 0..<Int(general.pointee.headerPartCount) {
       let part = general.pointee.headerParts[i]
-      // Its condition is in the header as it is without parts, or after some of them.
+      // Its condition is in the header without parts, or after some of them.
       let base = self.base(of: Int(part.when.offset), extent, general)
       let place = part.when.place
       guard base + place.offset + place.count <= end else { return extra }
@@ -146,7 +146,7 @@ extension UnsafePointer<Plan> {
     return extra
   }
 
-  /// The bytes that a length has at least.
+  /// The minimum size of a length, in bytes.
   private func leastLength(_ general: UnsafePointer<GeneralPlan>) -> Int {
     switch general.pointee.coding {
     case .field:
@@ -157,7 +157,7 @@ extension UnsafePointer<Plan> {
     }
   }
 
-  /// The bytes of the header after its length.
+  /// The number of header bytes after the length.
   private func headerAfterLength(_ general: UnsafePointer<GeneralPlan>) -> Int {
     var end = leastLength(general)
     if general.pointee.lengthFollowsParts {
@@ -175,8 +175,8 @@ extension UnsafePointer<Plan> {
     return max(0, Int(pointee.headerCount) - end)
   }
 
-  /// The length of the frame whose header begins at `position`, and the bytes that it has: none where more would tell; `nil` where there
-  /// is none. `extent` is told where it ends.
+  /// The length of the frame whose header begins at `position`, and its size in bytes: 0 if more bytes are needed; `nil` if there is none. Sets
+  /// `extent.lengthEnd`.
   private func readLength(
     _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ general: UnsafePointer<GeneralPlan>,
     _ extent: inout GeneralExtent
@@ -201,8 +201,8 @@ extension UnsafePointer<Plan> {
     return (value, width)
   }
 
-  /// Where offsets count from that are `offset`: it says itself whether it counts from the end of the length or of the header's parts. Parts
-  /// in front of a field move it.
+  /// The base of `offset`, which itself encodes whether it counts from the end of the length or of the header's parts. Parts before a field move its
+  /// base.
   func base(of offset: Int, _ extent: GeneralExtent, _ general: UnsafePointer<GeneralPlan>) -> Int {
     if offset >= Field.afterParts { return extent.partsEnd - Field.afterParts }
     if offset >= Field.afterLength { return extent.lengthEnd - Field.afterLength }
@@ -216,7 +216,7 @@ extension UnsafePointer<Plan> {
     return base
   }
 
-  /// The number that `field` has in the frame at `extent`; `nil` where the frame does not reach so far.
+  /// The number of `field` in the frame at `extent`; `nil` if the frame ends before it.
   func read(
     _ field: Field, _ bytes: borrowing Bytes, _ extent: GeneralExtent, _ general: UnsafePointer<GeneralPlan>
   ) -> UInt64? {
@@ -226,7 +226,7 @@ extension UnsafePointer<Plan> {
     return field.read(bytes, base)
   }
 
-  /// A frame between bytes that are no header, with the header that it begins with, where the plan has one.
+  /// A frame whose bounds are not in its header, with the header at its beginning, if the plan has one.
   private func opened(
     _ result: GeneralResult, _ bytes: borrowing Bytes, _ general: UnsafePointer<GeneralPlan>
   ) -> GeneralResult {
@@ -245,7 +245,7 @@ extension UnsafePointer<Plan> {
     return .frame(extent)
   }
 
-  /// The varint at `place`, and its bytes; `nil` where there is none before `end`.
+  /// The varint at `place`, and its size in bytes; `nil` if there is none before `end`.
   func size(_ bytes: borrowing Bytes, _ place: Int, _ end: Int) -> (value: UInt64, count: Int)? {
     guard let found = Self.length(bytes, place, end, .varint), found.count > 0 else { return nil }
     return found
@@ -283,7 +283,7 @@ extension UnsafePointer<Plan> {
       return at > place && bytes.u8(at) &- 0x30 >= 10 ? (value, at - place + 1) : nil
     case .coap:
       guard at < end else { return (0, 0) }
-      // No token has more than eight bytes.
+      // A token has at most eight bytes.
       guard bytes.u8(at) & 15 <= 8 else { return nil }
       let nibble = bytes.u8(at) >> 4
       if nibble < 13 { return (UInt64(nibble), 1) }

@@ -19,9 +19,9 @@ package enum LengthCoding: UInt8, Sendable, BitwiseCopyable {
   case field
   /// Seven bits a byte, least significant first, at most four bytes.
   case varint
-  /// Decimal digits up to a byte that is none, or so many of them; see `GeneralPlan.digitCount`.
+  /// Decimal digits: a fixed number of them, or all up to the first other byte; see `GeneralPlan.digitCount`.
   case decimal
-  /// The nibble of RFC 8323 and up to four bytes after it: the length without the code and the token, which are added.
+  /// The length nibble of RFC 8323 and up to four bytes after it. It excludes the code and the token, which are added.
   case coap
   /// A definite length of BER, at most four bytes after the first.
   case ber
@@ -80,31 +80,31 @@ package struct GeneralPlan: BitwiseCopyable, @unchecked Sendable {
   package var leadCount: UInt8 = 0
   /// How the length is written.
   package var coding = LengthCoding.field
-  /// Decimal digits of a length; 0 where a byte that is none ends them.
+  /// The number of decimal digits of a length; 0 if the first other byte ends it.
   package var digitCount: UInt8 = 0
-  /// Whether a length that varies counts its own bytes, too.
+  /// Whether a length of variable size counts its own bytes, too.
   package var countsLength = false
-  /// Parts that some headers have; `headerPartCount` of them, in their order.
+  /// Conditional parts of the header, in their order; `headerPartCount` of them.
   package var headerParts: InlineArray<4, ConditionalPart> = InlineArray(repeating: ConditionalPart())
-  /// How many there are.
+  /// The number of conditional parts.
   package var headerPartCount: UInt8 = 0
   /// Whether the length's offset counts from the end of those parts.
   package var lengthFollowsParts = false
-  /// Bytes of the header at the beginning of messages, or of what ends with `ends`; 0 where they have none.
+  /// The size of the header at the beginning of messages, or of frames that end with `ends`, in bytes; 0 if they have none.
   package var innerHeader: UInt16 = 0
-  /// Whether a carriage return in front of the bytes that end a frame belongs to them.
+  /// Whether a carriage return before the bytes that end a frame belongs to them.
   package var isLine = false
-  /// The flag of a frame that is sent again, in the header or, by its place, in the content; absent and negative where there is none.
+  /// The flag that marks a frame as sent again, as a header field, or as a content value by its slot; absent and negative if there is none.
   package var duplicate = Field(), duplicateValue: Int8 = -1
-  /// Whether bodies are zlib, each by itself: after a frame that says so, or always.
+  /// Whether bodies are zlib streams, each on its own: after a frame that announces it, or always.
   package var isZlib = false, isAlwaysZlib = false
-  /// Whether a varint in front of such a body tells its inflated length, or 0 where it is not compressed.
+  /// Whether a varint before such a body is its inflated length, or 0 if it is not compressed.
   package var tellsSize = false
-  /// Values that are the first of several that is present; `alternativeCount` of them, those of one value in a row.
+  /// Alternatives of values, of which the first present one counts; `alternativeCount` of them, those of one value in a row.
   package var alternatives: InlineArray<16, Alternative> = InlineArray(repeating: Alternative())
-  /// How many there are.
+  /// The number of alternatives.
   package var alternativeCount: UInt8 = 0
-  /// What the server's frames are laid out by; `nil` where both sides' are alike.
+  /// The layout of the server's frames; `nil` if both sides have the same one.
   var serverSide: UnsafePointer<Plan>?
   /// Whether some type has no length.
   package var hasAbsentLength = false
@@ -128,7 +128,7 @@ package struct GeneralPlan: BitwiseCopyable, @unchecked Sendable {
   package var bodyTypes: InlineArray<8, UInt64> = InlineArray(repeating: 0)
   /// How many such types there are.
   package var bodyTypeCount: UInt8 = 0
-  /// Where a sequence number of more than eight bytes begins, as a `Field`'s offset has it, and its bytes; 0 where there is none.
+  /// The offset of a sequence number of more than eight bytes, in the encoding of `Field`, and its size in bytes; 0 if there is none.
   package var wideOffset: UInt16 = 0, wideCount: UInt8 = 0
   /// The paths into a JSON object that is the end of a line; `nil` where no type has one.
   package var inner: ContentPlan?
@@ -162,10 +162,10 @@ package struct GeneralPlan: BitwiseCopyable, @unchecked Sendable {
 }
 
 extension GeneralPlan {
-  /// Forgets how frames are laid out.
+  /// Resets the layout of frames.
   package mutating func forgetLayout() { takeLayout(of: GeneralPlan()) }
 
-  /// Takes over from `other` how frames are laid out: the header, the length, and where values are.
+  /// Copies the layout of frames from `other`: the header, the length, and the positions of values.
   package mutating func takeLayout(of other: GeneralPlan) {
     (parts, partCount) = (other.parts, other.partCount)
     sequence = other.sequence
@@ -182,28 +182,28 @@ extension GeneralPlan {
   }
 }
 
-/// One value that stands for another one which is absent.
+/// A value that replaces another one if that is absent.
 package struct Alternative: Sendable, BitwiseCopyable {
-  /// The value, and the one that it is where it has none yet, by their places.
+  /// The slots of the value and of its replacement.
   package var slot: UInt8 = 0, other: UInt8 = 0
 
-  /// No value.
+  /// No replacement.
   package init() {}
-  /// `other` for `slot`.
+  /// Replaces `slot` with `other` if it is absent.
   package init(_ slot: UInt8, _ other: UInt8) { (self.slot, self.other) = (slot, other) }
 }
 
-/// A part of a header that is there where a number of the header has one of some values.
+/// A part of a header that is present if a number in the header has one of several values.
 package struct ConditionalPart: Sendable, BitwiseCopyable {
-  /// The number, in the header without parts.
+  /// The number that decides, in a header without parts.
   package var when = Field()
-  /// Its values; `valueCount` of them, and where there are none, anything but 0.
+  /// The values with which the part is present; `valueCount` of them. If there are none, any value but 0.
   package var values: InlineArray<8, UInt64> = InlineArray(repeating: 0)
-  /// How many there are.
+  /// The number of values.
   package var valueCount: UInt8 = 0
-  /// Where the part is: after so many bytes of the header without parts.
+  /// The offset of the part in a header without parts, in bytes.
   package var at: UInt16 = 0
-  /// Its bytes.
+  /// The size of the part, in bytes.
   package var count: UInt16 = 0
 
   /// No part.
@@ -218,27 +218,27 @@ package struct ConditionalPart: Sendable, BitwiseCopyable {
 }
 
 extension Field {
-  /// What is added to an offset that counts from the end of the length.
+  /// The amount added to an offset that counts from the end of the length.
   package static var afterLength: Int { 4_096 }
-  /// What is added to an offset that counts from the end of the header's parts.
+  /// The amount added to an offset that counts from the end of the header's parts.
   package static var afterParts: Int { 8_192 }
 
-  /// The same field `offset` bytes on.
+  /// The same field, moved by `offset` bytes.
   package func moved(by offset: Int) -> Field {
     var field = self
     field.offset &+= Int32(truncatingIfNeeded: offset)
     return field
   }
 
-  /// Whether the offset counts from somewhere else than the header's first byte.
+  /// Whether the offset counts from anything but the header's first byte.
   package var isRelative: Bool { offset >= Self.afterLength }
 }
 
 /// Bytes that are once at the beginning of what a side sends.
 package struct Preface: Sendable, BitwiseCopyable {
-  /// Its first bytes, eight in each number, the first in the highest of them.
+  /// Its first bytes, eight in each number, most significant byte first.
   package var match: InlineArray<4, UInt64> = InlineArray(repeating: 0)
-  /// How many there are; 0 where its length alone is known.
+  /// The number of bytes in `match`; 0 if only the length is known.
   package var matchCount: UInt8 = 0
   /// Whether the server sends it.
   package var isFromServer = false

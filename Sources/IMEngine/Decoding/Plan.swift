@@ -181,10 +181,10 @@ package struct Plan: BitwiseCopyable {
   /// No frame of any protocol.
   package init() {}
 
-  /// Forgets how frames are laid out, but for the kind of framing and the trailer.
+  /// Resets the layout of frames, except for the kind of framing and the trailer.
   package mutating func forgetLayout() { takeLayout(of: Plan()) }
 
-  /// Takes over from `other` how frames are laid out: header, length and fields.
+  /// Copies the layout of frames from `other`: header, length and fields.
   mutating func takeLayout(of other: Plan) {
     (magicMask, magic, signatureMask) = (other.magicMask, other.magic, other.signatureMask)
     (headerCount, lengthRule, length) = (other.headerCount, other.lengthRule, other.length)
@@ -234,7 +234,7 @@ extension UnsafePointer<Plan> {
     return sequence & ~mask | earlier & mask
   }
 
-  /// The number that stands after `sequence` in its counter.
+  /// The number that follows `sequence` in its counter.
   func number(after sequence: UInt64) -> UInt64 {
     let mask: UInt64 = (1 << UInt64(pointee.counterBits)) &- 1
     let next = (sequence & mask) &+ 1

@@ -37,9 +37,9 @@ package struct PlanStep: Sendable, BitwiseCopyable {
     case close
     /// What precedes has told which variant of the protocol the connection speaks.
     case settle
-    /// Reads up to `count` decimal digits, one at least, into `register`.
+    /// Reads up to `count` decimal digits, at least one, into `register`.
     case digits
-    /// Moves after the next byte that is `a`; what precedes it is text, which `register` names.
+    /// Moves past the next byte that is `a`; the bytes before it are the text that `register` names.
     case until
     /// Puts the content's value number `count` into `register`. The general reader does it in front of all other steps.
     case at

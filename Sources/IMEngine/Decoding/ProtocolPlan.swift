@@ -48,7 +48,7 @@ package final class ProtocolPlan: @unchecked Sendable {
   private var unknown: UnsafeMutablePointer<FrameKind>
   private var forms: UnsafeMutablePointer<TLVForm>
   private var general: (plan: UnsafeMutablePointer<GeneralPlan>, extras: UnsafeMutablePointer<KindExtra>)?
-  /// How the server's frames are laid out, where they have a layout of their own.
+  /// The layout of the server's frames, if they have their own.
   private var serverSide: (plan: UnsafeMutablePointer<Plan>, general: UnsafeMutablePointer<GeneralPlan>)?
   /// The plan of the protocol's variant, where there is one: the same types, with other bodies. A message tells which one a
   /// connection speaks.
@@ -91,8 +91,8 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var forms: [TLVForm] = []
     /// What the general reader needs; `nil` in plans that are read without it.
     package var general: GeneralPlan?
-    /// How the server's frames are laid out: header, length and fields of the plan, and what the general reader needs of them. `nil` where
-    /// both sides' frames are alike.
+    /// The layout of the server's frames: header, length and fields of the plan, and what the general reader needs of them. `nil` if both sides'
+    /// frames have the same one.
     package var serverSide: (plan: Plan, general: GeneralPlan)?
     /// What types have beyond `FrameKind`, by index, where `general` is there.
     package var extras: [KindExtra] = []
@@ -291,8 +291,8 @@ package final class ProtocolPlan: @unchecked Sendable {
     return kind.index == FrameKind.unknownIndex ? variant?.kind(at: index) ?? kind : kind
   }
 
-  /// The names of the types that answer the one with `index`, those first that answer the fewest types: one that is for nothing else comes
-  /// before one that rejects anything.
+  /// The names of the types that answer the one with `index`. Types that answer the fewest types come first: a dedicated answer precedes one that
+  /// rejects anything.
   package func answerTypes(of index: Int) -> [[String]] {
     guard typeNames.indices.contains(index), index < 64, let kind = kind(at: index) else { return [] }
     var groups: [Int: [String]] = [:]

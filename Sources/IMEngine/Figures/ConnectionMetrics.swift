@@ -205,7 +205,7 @@ package struct RareMetrics: Sendable, BitwiseCopyable {
   package var cutFrames: UInt32 = 0
   /// The same as `reconnectTime`; negative without one.
   private var storedReconnectTime = Nanoseconds(-1)
-  /// Whether it is a reconnect, and both sides had closed that earlier connection.
+  /// Whether it is a reconnect after a connection that both sides had closed.
   package var followsCleanClose = false
 
   /// Whether an earlier connection of the same session ended before this one.

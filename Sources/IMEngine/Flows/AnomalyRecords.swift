@@ -13,7 +13,7 @@ final class AnomalyRecords {
     self.clock = clock
   }
 
-  /// Whether anomaly records are nearly all in use, and there may be no more of them.
+  /// Whether nearly all anomaly records are in use, and no more may be added.
   var isShort: Bool { pool.count > 0 && pool.room <= 64 && !budget.admits(.connections, Self.growth) }
 
   private static var growth: Int { OwnedPool<AnomalyRecord>.growthCost }
@@ -27,7 +27,7 @@ final class AnomalyRecords {
     flow.pointee.anomalyRecord == .max ? nil : pool.pointer(flow.pointee.anomalyRecord)
   }
 
-  /// A flow's anomaly record, made when it is not there.
+  /// A flow's anomaly record, created if it has none.
   func anomalyRecord(_ flow: Ref<Flow>) -> Ref<AnomalyRecord> {
     if flow.pointee.anomalyRecord == .max {
       if pool.room == 0 { budget.take(.connections, Self.growth) }
@@ -37,7 +37,7 @@ final class AnomalyRecords {
     return pool.pointer(flow.pointee.anomalyRecord)
   }
 
-  /// The anomaly record of a side, made when it is not there.
+  /// The anomaly record of a side, created if it has none.
   func note(_ flow: Ref<Flow>, _ side: Int) -> Ref<SegmentAnomalies> {
     Ref(anomalyRecord(flow).bytes.assumingMemoryBound(to: SegmentAnomalies.self) + side)
   }
@@ -48,7 +48,7 @@ final class AnomalyRecords {
   /// Whether bytes of a flow were given up.
   func hasGaps(_ flow: Ref<Flow>) -> Bool { (existing(flow)?.pointee.gapCount ?? 0) > 0 }
 
-  /// Gives a flow's anomaly record back, if it has one.
+  /// Releases a flow's anomaly record, if it has one.
   func release(_ flow: Ref<Flow>) {
     if flow.pointee.anomalyRecord != .max { pool.release(flow.pointee.anomalyRecord) }
   }
@@ -91,7 +91,7 @@ struct SegmentAnomalies: BitwiseCopyable {
   }
 }
 
-/// Both directions' anomaly records, side 0 first, and what is counted of both together.
+/// The anomaly records of both directions, side 0 first, and the counters of both together.
 struct AnomalyRecord: BitwiseCopyable {
   var sides: InlineArray<2, SegmentAnomalies> = InlineArray(repeating: SegmentAnomalies())
   /// Times that stream bytes were missing, and those bytes.

@@ -74,7 +74,7 @@ struct DirectionState {
   /// The window of its last packet, as it travels.
   var window: UInt16 = 0
   var phase = DirectionPhase.fresh
-  /// Half of `Flow.firstSequence`, in what would be padding.
+  /// Half of `Flow.firstSequence`, in bytes that would otherwise be padding.
   fileprivate var firstHalf: UInt16 = 0
 
   /// The sequence number of the stream's first byte: `next` and `offset` move together, but for a FIN's one.
@@ -224,7 +224,7 @@ struct Flow {
   /// Its place in the table; what runs for every packet has it at hand.
   var index: UInt32 = 0
 
-  /// A connection whose first packet, with the TCP sequence number `sequence`, came at `now`.
+  /// A connection whose first packet came at `now`, with the TCP sequence number `sequence`.
   init(key: FlowKey, serial: UInt32, client: UInt8, at now: Timestamp, sequence: UInt32) {
     self.key = key
     self.serial = serial
@@ -235,7 +235,7 @@ struct Flow {
     directionStates[1].firstHalf = UInt16(truncatingIfNeeded: sequence)
   }
 
-  /// The TCP sequence number of its first packet, whichever side sent that.
+  /// The TCP sequence number of its first packet, from either side.
   var firstSequence: UInt32 {
     UInt32(directionStates[0].firstHalf) &<< 16 | UInt32(directionStates[1].firstHalf)
   }
@@ -258,7 +258,7 @@ struct Flow {
     set { closing = closing & ~0x40 | (newValue ? 0x40 : 0) }
   }
 
-  /// Whether a frame has said that bodies are compressed from then on.
+  /// Whether a frame has announced that bodies are compressed from then on.
   var isCompressed: Bool {
     get { closing & 0x80 != 0 }
     set { closing = closing & ~0x80 | (newValue ? 0x80 : 0) }

@@ -32,7 +32,7 @@ package struct EngineOptions: Sendable {
   package var plans: [ProtocolPlan]
   /// Ports beyond the profiles' own on which they are expected.
   package var ports: [UInt16] = []
-  /// Whether the only plan is expected at the beginning of any connection, whatever its ports: the user named it.
+  /// Whether the only plan is expected at the beginning of any connection, on any ports, because the user named it.
   package var expectsOnlyPlan = false
   /// What the sink wants to hear; by default none of these.
   package var needs: Needs = []

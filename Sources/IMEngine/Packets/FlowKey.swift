@@ -69,11 +69,11 @@ struct FlowKey: Equatable {
   }
 }
 
-/// Hashes the keys of flows. Salt and multiplier come from a seed, which keeps senders from choosing addresses that collide: with the salt
-/// alone, keys that collide under one seed would mostly collide under any other.
+/// Hashes the keys of flows. Salt and multiplier come from a seed, so that senders cannot choose addresses that collide: with the salt alone, keys
+/// that collide under one seed would mostly collide under any other.
 struct FlowHasher: Sendable {
   private let salt: UInt64
-  /// Odd, with bits everywhere whatever the seed is.
+  /// Odd, with bits in all positions for any seed.
   private let multiplier: UInt64
 
   init(seed: UInt64) {
@@ -92,7 +92,7 @@ struct FlowHasher: Sendable {
     return mix(h)
   }
 
-  /// The hash of a key that is known to be IPv4's.
+  /// The hash of a key that is known to be of IPv4.
   @inline(__always)
   func hash(v4 key: FlowKey) -> UInt64 { mix(key.a &+ UInt64(key.ports) &* GoldenRatio.of64Bits) }
 

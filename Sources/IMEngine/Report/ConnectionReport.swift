@@ -18,7 +18,7 @@ package struct ConnectionInfo: Sendable, BitwiseCopyable {
   package var plan: UInt8
   /// Whether its client's SYN was seen.
   package var sawOpening = false
-  /// When its first captured packet came; `distantPast` of a connection that is known without packets.
+  /// The time of its first captured packet; `distantPast` for a connection that is known without packets.
   package var firstSeen = Timestamp.distantPast
   /// That packet's TCP sequence number.
   package var firstSequence: UInt32 = 0

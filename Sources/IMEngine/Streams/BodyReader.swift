@@ -59,7 +59,7 @@ struct BodyReader: ~Copyable {
     walker.walk(plan, bytes, at: frame.pointee.body, count: frame.pointee.bodyCount, frame)
   }
 
-  /// Inflates a body of `count` bytes at `offset`; the bytes that it holds, or why there are none.
+  /// Inflates a body of `count` bytes at `offset`. Returns the inflated bytes, or the reason of the failure.
   mutating func inflate(_ bytes: borrowing Bytes, _ offset: Int, _ count: Int) -> Inflater.Failure? {
     inflater.inflate(bytes, offset, count)
   }

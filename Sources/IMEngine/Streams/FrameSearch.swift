@@ -10,7 +10,7 @@ enum SearchResult {
 
 /// Looks for the frames of one plan in bytes of which nobody knows where a frame begins, and weighs what is found.
 ///
-/// It keeps nothing: the state of a search is in `PartialFrame.Search`.
+/// It is stateless: the state of a search is in `PartialFrame.Search`.
 struct FrameSearch {
   /// What a candidate header turned out to be.
   enum Verdict {
@@ -237,7 +237,7 @@ struct FrameSearch {
         continue
       case .tlv: return bits
       case .settle, .at: continue
-      // How long they are, the bytes alone tell.
+      // Only the bytes themselves show their length.
       case .digits, .until: return bits
       default: break
       }

@@ -2,8 +2,8 @@ import CMachine
 
 /// The chunks around gaps of late, by direction, so that segments which come after all can be decoded.
 ///
-/// A direction's anomaly record knows its place here. Bounded in every way; what is forgotten is what an engine without it would
-/// lose anyway.
+/// A direction's anomaly record stores its index in this table.
+/// The table is bounded in every way; an engine without it would lose what it drops anyway.
 struct GapRegionTable: ~Copyable {
   /// Directions of which chunks are remembered; chunks of one; their longest; bytes held in all of them.
   static var maximumSides: Int { 1_024 }

@@ -168,7 +168,7 @@ extension Streams {
     partial.pointee.needed = partial.pointee.count * 3 / 2
   }
 
-  /// Whether `bytes` are frames of the plan in use, with its pending ones in `partial`; the last `count` of them are new.
+  /// Whether `bytes`, with the pending ones in `partial`, are frames of the plan in use; the last `count` of them are new.
   private mutating func stands(
     _ side: FlowSide, _ partial: Ref<PartialFrame>,
     _ bytes: borrowing Bytes, new count: Int, isThorough: Bool, isEnd: Bool
@@ -250,8 +250,8 @@ extension Streams {
       || carrier(of: flow).map { Int($0.pointee.hint) == plan } == true
   }
 
-  /// Whether a plan is expected at the first byte of a direction: by the connection's ports, or because it is the only one, and the user
-  /// named it. Further on, the ports alone count: in so many bytes, little evidence is found by chance.
+  /// Whether a plan is expected at the first byte of a direction: by the connection's ports, or because it is the only plan and the user named it.
+  /// Later in a stream, only the ports count: weak evidence occurs by chance in that many bytes.
   private mutating func isExpectedAtStart(_ side: FlowSide, _ plan: Int) -> Bool {
     isHinted(side.flow, plan) || expectsOnlyPlan && side.state.pointee.flags.contains(.fromStart)
   }

@@ -7,8 +7,8 @@ extension Streams {
   /// Free places for figures that are kept ready: a connection needs one.
   private static var margin: Int { 64 }
 
-  /// Takes note of a connection that has just got its plan; its first report is due in a minute, at a tick of the clock: what is due
-  /// then is done before a packet of that time, whichever connections have packets.
+  /// Registers a connection that has just got its plan. Its first report is due in a minute, at a tick of the clock: reports that are due then are
+  /// made before a packet of that time, whichever connections have packets.
   mutating func watch(_ index: UInt32, _ flow: Ref<Flow>) {
     guard needs.contains(.progress) else { return }
     let due = PacketClock.tick(before: clock.moment.advanced(by: Self.reportInterval))

@@ -123,7 +123,7 @@ extension Streams {
       UnsafeRawBufferPointer(start: partial.pointee.memoryStart + partial.pointee.start, count: have))
     copy += [UInt8](repeating: 0, count: whole - have + RawBuffer.slack)
     if let general = currentPlan.pointee.general, currentPlan.pointee.framing.kind == .headers {
-      // What ends a frame is known.
+      // The bytes that end a frame are known.
       let ends = Int(general.pointee.endCount)
       for i in 0..<ends where whole - ends + i >= have {
         copy[whole - ends + i] = UInt8(truncatingIfNeeded: general.pointee.ends >> UInt32(8 * (ends - 1 - i)))
@@ -134,7 +134,7 @@ extension Streams {
       guard readCut(side, bytes, whole: whole, have: have) else { return false }
     } else {
       guard currentPlan.read(bytes, 0, whole, frame) == .frame, frame.pointee.headerCount <= have else { return false }
-      // The steps read what is there.
+      // The steps read the captured bytes.
       frame.pointee.count = have
       let trailer = frame.pointee.trailerCount
       frame.pointee.trailerCount = 0

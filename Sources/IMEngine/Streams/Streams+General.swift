@@ -1,7 +1,7 @@
 import IMContent
 import IMWire
 
-/// Whether bodies are compressed, each by itself.
+/// Whether bodies are compressed, each on its own.
 enum ZlibUse { case no, perhaps, yes }
 
 /// Protocols of the general reader: frames whose types are recognized by what they hold, or that end where no length and no delimiter does.
@@ -84,14 +84,14 @@ extension Streams {
       isAnswered: side.flow.pointee.asksForAnswers, frame)
   }
 
-  /// Whether the bodies that a side sends are compressed: as a frame has said, or may have where the beginning is not captured.
+  /// Whether the bodies from a side are compressed: as a frame has announced, or may have announced before the capture began.
   private mutating func zlibUse(_ side: FlowSide) -> ZlibUse {
     guard let general = currentPlan.pointee.general, general.pointee.isZlib else { return .no }
     if general.pointee.isAlwaysZlib || side.flow.pointee.isCompressed { return .yes }
     return side.state.pointee.flags.contains(.fromStart) ? .no : .perhaps
   }
 
-  /// Reads the frame at `extent` into `frame`, inflated where bodies are compressed; false where it is none.
+  /// Reads the frame at `extent` into `frame`, inflated if bodies are compressed; false if it is not a frame.
   private mutating func readAny(
     _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, _ extent: GeneralExtent, isFromServer: Bool,
     isAnswered: Bool, _ frame: UnsafeMutablePointer<Frame>
@@ -113,7 +113,7 @@ extension Streams {
       if !isPlain { failure = bodies.inflate(bytes, extent.body, extent.bodyEnd - extent.body) }
     }
     if let failure {
-      // Of a body that is compressed for certain and cannot be read, only the length is known.
+      // For a body that is certainly compressed and cannot be read, only the length is known.
       if failure == .limit || !isPlain && general.pointee.tellsSize && readsZlib == .yes {
         extent.isForeign = true
         let isFrame = plan.readGeneral(
@@ -121,18 +121,18 @@ extension Streams {
         frame.pointee.flags.insert(failure == .limit ? .inflateLimit : .malformed)
         return isFrame
       }
-      // One that only may have been compressed begins where it would without a size.
+      // A body that may not have been compressed begins where it would without a size.
       return plan.readGeneral(
         bytes, isPlain ? extent : whole, isFromServer: isFromServer, isAnswered: isAnswered, contents.pointer, frame)
     }
     let count = bodies.inflater.count
     let start = UnsafeRawPointer(bodies.inflater.output.pointer)
-    // SAFETY: the inflater's output has slack after it, and stays what it is until the next body is inflated.
+    // SAFETY: the inflater's output has slack after it, and does not change until the next body is inflated.
     let inflated = Bytes(RawSpan(_unsafeStart: start, byteCount: count + RawBuffer.slack))
     let inner = GeneralExtent(start: 0, body: 0, bodyEnd: count, end: count)
     let isFrame = plan.readGeneral(
       inflated, inner, isFromServer: isFromServer, isAnswered: isAnswered, contents.pointer, frame)
-    // On the wire it is what it is; texts in what was inflated have no place there.
+    // Positions are those on the wire; texts in inflated bytes have none.
     frame.pointee.start = extent.start
     frame.pointee.headerCount = extent.body - extent.start
     frame.pointee.count = extent.end - extent.start
@@ -142,8 +142,8 @@ extension Streams {
     return isFrame
   }
 
-  /// Reads a frame of `whole` bytes of which the snaplen has left the first `have`, with zeros in the place of the others; false where it
-  /// is none. What its header says counts, and the paths in front of the cut.
+  /// Reads a frame of `whole` bytes of which the snaplen left the first `have`, with zeros in place of the others; false if it is not a frame. Its
+  /// header counts, and so do the paths before the cut.
   mutating func readCut(_ side: FlowSide, _ bytes: borrowing Bytes, whole: Int, have: Int) -> Bool {
     guard zlibUse(side) == .no,
       case .frame(var extent) = currentPlan.layout(ofServer: side.direction == .serverToClient).nextGeneral(
@@ -392,7 +392,7 @@ extension Streams {
         // Of one that is not whole, nothing is known.
         return .open(at > position ? bits : 0)
       case .frame(let extent):
-        // What is inflated may grow to a hundred times its length.
+        // Inflated bodies may be a hundred times as long.
         let count = extent.end - extent.start
         partial.pointee.search.credit -= readsZlib == .no ? count >> 4 : count * 6
         guard

@@ -3,8 +3,8 @@ import IMWire
 
 /// Connections that begin in the clear and go on in TLS, as after STARTTLS: a ClientHello at the boundary of a frame.
 extension Streams {
-  /// Whether a direction's bytes begin with the hello that begins its connection's TLS: a ClientHello, or where nothing of the client was
-  /// captured, a ServerHello.
+  /// Whether a direction's bytes begin with the hello that begins its connection's TLS: a ClientHello, or a ServerHello if nothing of the client was
+  /// captured.
   @inline(never)
   mutating func beginsTLS(_ side: FlowSide, _ bytes: UnsafeRawBufferPointer) -> Bool {
     let flow = side.flow
@@ -17,8 +17,8 @@ extension Streams {
     return peer.pointee.offset == 0 && peer.pointee.queue == nil && TLSConnection.looksLikeServerHello(bytes)
   }
 
-  /// Whether TLS begins at `position`, on a decoded connection whose records can be read. Then both directions are marked: the
-  /// caller keeps the bytes from there on, and decodes none of them.
+  /// Whether TLS begins at `position` of a decoded connection whose records can be read. If so, both directions are marked: the caller keeps the
+  /// bytes from there on, and decodes none of them.
   @inline(never)
   mutating func upgrades(_ side: FlowSide, _ bytes: borrowing Bytes, _ position: Int, _ end: Int) -> Bool {
     let flow = side.flow

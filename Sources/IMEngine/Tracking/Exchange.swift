@@ -86,9 +86,9 @@ package struct Exchange: Sendable, BitwiseCopyable {
     kind = kept.kind
   }
 
-  /// What the numbers have in them that types without numbers get of us; their answers belong to the oldest open one.
+  /// The bit in numbers that the tracker assigns to types without numbers; their answers belong to the oldest open exchange.
   static var ownNumbers: UInt64 { 1 << 63 }
-  /// Whether `sequence` is such a number, which stands nowhere on the wire.
+  /// Whether `sequence` is such a number, which is not on the wire.
   package var hasOwnNumber: Bool { sequence & Self.ownNumbers != 0 }
   /// The direction of its copies; answers go the other way.
   @inline(__always)

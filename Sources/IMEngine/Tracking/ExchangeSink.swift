@@ -110,8 +110,8 @@ package struct FrameNote: Sendable, BitwiseCopyable {
 package protocol ExchangeSink: AnyObject {
   /// The fate of `exchange` was decided, or decided anew when an answer came late.
   func resolved(_ exchange: borrowing Exchange)
-  /// The same of many, for sinks that need no more of them: `EngineOptions.Needs.resolutions`. They are told late, but
-  /// before the end of the capture is.
+  /// Many fates at once, for sinks that need no more than `EngineOptions.Needs.resolutions`. They are reported late, but before the end of the
+  /// capture.
   func resolved(_ batch: Span<Resolution>)
   /// `exchange` is forgotten; nothing of it will change.
   func finished(_ exchange: borrowing Exchange)

@@ -120,7 +120,7 @@ struct FrameRecord: BitwiseCopyable {
       named = frame.pointee.answered
       if frame.pointee.flags.contains(.reference) { named |= Tracker.reference }
     } else if plan.pointee.general != nil, !frame.pointee.flags.contains(.sequence) {
-      // Without a number it answers nothing; what the frame has is that of the frame before it.
+      // Without a number it answers nothing; the stored number is that of the frame before it.
       named = .max
     } else {
       facts.insert(.repeatsNumber)

@@ -18,7 +18,7 @@ struct Session {
   var isUncertain = false
   /// How often many other exchanges stood before the one that was looked for; see `Tracker.indexCrowded`.
   var longWalks: UInt8 = 0
-  /// Whether its last connection was closed by both sides, as far as that was forgotten; else the flow itself tells.
+  /// Whether both sides closed its last connection, if that was forgotten; otherwise the flow itself shows it.
   var endedCleanly = false
   /// Connections it has had.
   var connections: UInt16 = 1

@@ -1,6 +1,6 @@
 import IMWire
 
-/// Exchanges whose time is over: they are resolved, moved and forgotten.
+/// Expired exchanges: they are resolved, moved and forgotten.
 extension Tracker {
   /// Settles what has run out of time at `now`, oldest first. `isEnd` settles everything.
   @inline(never)
@@ -66,8 +66,8 @@ extension Tracker {
     return min(table.lastAt(exchange).advanced(by: timeouts(exchange)), last.pointee.closedAt)
   }
 
-  /// Settles an open exchange whose time for an answer was over before `now`, when the next frame of it came. At the next tick it
-  /// would be resolved anyway; but when that is looked at depends on the exchanges that began before it.
+  /// Resolves an open exchange whose time for an answer was over before `now`, when its next frame came. The next tick would resolve it anyway, but
+  /// when a tick examines it depends on the exchanges that began before it.
   @inline(never)
   mutating func settleOverdue(_ exchange: Ref<KeptExchange>, _ now: Timestamp) {
     guard exchange.pointee.flags.isDisjoint(with: [.resolved, .moved]),
@@ -133,8 +133,8 @@ extension Tracker {
     waits(firstAt)
   }
 
-  /// Forgets the oldest exchange of a full table where that is all there is to do: it is resolved, nobody is to be told of it, and the
-  /// table has the size that it was meant to have.
+  /// Forgets the oldest exchange of a full table if nothing else needs to be done: it is resolved, no sink has to be notified of it, and the table
+  /// has its intended size.
   @inline(__always)
   private mutating func dropsOldest() -> Bool {
     guard table.indexed == 0, !wantsFinished, !table.canGrow, table.head < roundEnd, moved &* 2 <= table.capacity else {

@@ -282,8 +282,8 @@ extension Tracker {
     acknowledge(record, flows.pointer(record.pointee.flow), plan, &note)
   }
 
-  /// Joins an acknowledgment to all that it names after the first, up to the number `last`: the open ones are looked for, down to where
-  /// none was seen for long.
+  /// Matches an acknowledgment with all exchanges that it names after the first, up to the number `last`. The search goes through the open ones, down
+  /// to where none was seen for long.
   @inline(never)
   mutating func acknowledge(
     _ record: UnsafePointer<FrameRecord>, through last: UInt64, _ plan: UnsafePointer<Plan>
@@ -421,7 +421,7 @@ extension Tracker {
       && !isTooLate(now, exchange)
   }
 
-  /// Whether an answer at `now` no longer counts: its message was resolved, and is to be forgotten.
+  /// Whether an answer at `now` no longer counts: its message was resolved, and is due to be forgotten.
   @inline(__always)
   func isTooLate(_ now: Timestamp, _ exchange: Ref<KeptExchange>) -> Bool { isForgotten(exchange, now) }
 

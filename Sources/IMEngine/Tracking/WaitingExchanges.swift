@@ -29,7 +29,7 @@ struct WaitingExchanges: ~Copyable {
   private var used: UInt32 = 0
   private var free: UInt32 = Self.none
   private let slots: UnsafeMutablePointer<Slot>
-  /// Entries in all slots; the exchanges of some may be resolved, or gone.
+  /// The number of entries in all slots; the exchanges of some may be resolved, or gone.
   private(set) var count = 0
   /// The slot that is looked at next, counted from the epoch; nothing is due in those before it.
   private var current = Int64.min

@@ -108,7 +108,7 @@ enum ExportableKeys {
     try check(root, path: "", variable: root.optional("variable")?.text())
   }
 
-  /// The path by whose keys `path` is checked: what the server's frames have is what all have.
+  /// The path whose keys apply to `path`: the server's frames have the same keys as all frames.
   private static func common(_ path: String) -> String {
     path.hasPrefix("from-server.") ? String(path.dropFirst("from-server.".count)) : path
   }
