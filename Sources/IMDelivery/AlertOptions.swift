@@ -1,21 +1,21 @@
-/// Rules and what becomes of their alerts: `--rules` and what belongs to it.
+/// Alert rules and the delivery of their alerts: `--rules` and related options.
 package struct AlertOptions: Equatable, Sendable {
-  /// The file of rules; `nil` for no alerts.
+  /// The rules file; `nil` for no alerts.
   package var rules: String?
-  /// The folder for captures of the packets behind each alert.
+  /// The folder for captures of the packets of each alert.
   package var evidence: String?
-  /// How many bytes the captures in that folder may have.
+  /// The maximum size of the captures in that folder, in bytes.
   package var evidenceLimit: Int64 = 1 << 30
-  /// A program and its arguments, run for each alert.
+  /// The program that is run for each alert, and its arguments.
   package var hook: [String] = []
-  /// Addresses that each alert is posted to.
+  /// The addresses to which each alert is posted.
   package var webhooks: [String] = []
-  /// Alertmanagers that are kept up to date.
+  /// The Alertmanagers that are kept up to date.
   package var alertmanagers: [String] = []
 
-  /// The folder for what cannot be delivered; `nil` for none.
+  /// The folder for alerts that cannot be delivered; `nil` for none.
   package var spool: String?
-  /// How many bytes the files in that folder may have.
+  /// The maximum size of the files in that folder, in bytes.
   package var spoolLimit = DeliverySpool.usualBytes
 
   /// The file in which rules keep their state for the next run; `nil` for none.
@@ -24,6 +24,6 @@ package struct AlertOptions: Equatable, Sendable {
   /// No alerts.
   package init() {}
 
-  /// Whether alerts leave the process other than as lines.
+  /// Whether alerts are delivered in other ways than as printed lines.
   package var isDelivered: Bool { !hook.isEmpty || !webhooks.isEmpty || !alertmanagers.isEmpty }
 }

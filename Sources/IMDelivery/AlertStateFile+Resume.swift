@@ -3,14 +3,14 @@ import IMOutput
 package import IMSystem
 package import IMWire
 
-/// The beginning of a run that goes on with the state of an earlier one.
+/// The start of a run that resumes the state of an earlier one.
 extension AlertStateFile {
-  /// How much later than the beginning of this run a state may be, in nanoseconds: packets may come a little late.
+  /// The maximum time by which a state may be later than the start of this run, in nanoseconds: packets may arrive a little late.
   private static let lateness: Int64 = 60_000_000_000
 
-  /// Takes up `kept` at `time`. `rules` parses the rules of the state, and `take` hands them and the state to what evaluates rules; it
-  /// gives what became of the rules, and the alerts that fire, of which `deliverer` tells the Alertmanagers. A state that cannot be taken
-  /// up is dropped, with the reason.
+  /// Resumes from `kept` at `time`. `rules` parses the rules of the state. `take` passes them and the state to the evaluator of rules, and returns
+  /// the changes of the rules and the firing alerts, which `deliverer` reports to the Alertmanagers. A state that cannot be resumed is dropped, and
+  /// the reason is printed.
   package func resume(
     _ kept: AlertSnapshot, at time: Timestamp, isQuiet: Bool, _ deliverer: Deliverer?,
     rules: (String) throws(UsageError) -> [AlertRule],
@@ -36,7 +36,7 @@ extension AlertStateFile {
 }
 
 extension RuleChanges {
-  /// How many rules are new, changed and gone.
+  /// The numbers of new, changed and removed rules.
   package var words: String {
     let parts = [(added, "new"), (changed, "changed"), (removed, "gone")].filter { $0.0 > 0 }
     return parts.isEmpty ? "unchanged" : parts.map { "\($0.0) \($0.1)" }.joined(separator: ", ")

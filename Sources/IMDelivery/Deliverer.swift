@@ -8,8 +8,8 @@ import IMWire
 /// Hands alerts to the process that delivers them, and never waits for it.
 ///
 /// A capture may run no program and open no connection (`Sandbox`), so another process does: this same program again,
-/// started before privileges are dropped, with the rights of the user that the run becomes. Between them is a socket that holds
-/// some hundred alerts; when it is full, or nobody reads it, an alert is dropped and counted.
+/// started before privileges are dropped, with the privileges of the user that the run switches to. Between them is a socket that holds some hundred
+/// alerts. If it is full, or the helper does not read it, an alert is dropped and counted.
 package final class Deliverer {
   /// How this program is called to deliver.
   static let word = "--deliver-alerts"

@@ -8,8 +8,8 @@ enum HelperProcess {
   /// The descriptor of the socket in the helper.
   static let descriptor: Int32 = 3
 
-  /// Starts a helper with one word as its command line, before the run drops privileges. It has a session of its own, so that signals from the
-  /// terminal reach the run alone.
+  /// Starts a helper with one word as its command line, before the run drops privileges. The helper has a session of its own, so that signals from
+  /// the terminal reach only the run.
   /// - Returns: the run's end of the socket, which never blocks.
   static func start(_ word: String, purpose: String) throws(UsageError) -> Int32 {
     var ends: [Int32] = [-1, -1]

@@ -8,23 +8,23 @@ package import IMSystem
 package import IMWire
 import IMYAML
 
-/// Rules that an endpoint is held against, and where its alerts go: the same files, hooks and addresses as a capture's.
+/// The alert rules of an endpoint and the delivery of its alerts, with the same files, hooks and addresses as for a capture.
 package final class PeerAlerts {
-  /// The rules, in the file's order; none where no file is given.
+  /// The rules, in the file's order; empty if no file is given.
   package let rules: [AlertRule]
-  /// How the endpoint's frames are laid out, and what its fields are called.
+  /// The layout of the endpoint's frames, and the names of its fields.
   package let plan: ProtocolPlan
   private let deliverer: Deliverer?
   private let sensor: String
   private let isQuiet: Bool
   private let run: RunIdentity
-  /// The file in which the rules keep their state for the next run; `nil` for none. It names the text of the rules.
+  /// The file in which the rules keep their state for the next run, with the text of the rules; `nil` for none.
   private let state: AlertStateFile?
   private let text: String
-  /// The alerts that were told when the state was written last.
+  /// The number of alerts reported when the state was last written.
   private var toldBefore: UInt64 = 0
 
-  /// The alerts that `options` ask for. What delivers them is started here.
+  /// Creates the alerts that `options` ask for, and starts their delivery.
   package init(_ options: AlertOptions, sensor: String?, isQuiet: Bool) throws(UsageError) {
     do throws(ProfileError) {
       plan = try BuiltInProfiles.plan("tjp")
@@ -57,13 +57,13 @@ package final class PeerAlerts {
       options.isDelivered ? try Deliverer(options, isQuiet: isQuiet, user: nil, sensor: self.sensor) : nil
     state = try options.state.map { path throws(UsageError) in
       let file = try AlertStateFile(path: path, maximumSeries: AlertLimits().series)
-      // Said now, and not when hours of work are lost.
+      // Reported now, and not after hours of work are lost.
       do throws(CaptureError) { try file.checkRights() } catch { throw UsageError(message: error.description) }
       return file
     }
   }
 
-  /// The rules in the text of the file at `path`.
+  /// Parses the rules in the text of the file at `path`.
   private static func parse(
     _ text: String, _ path: String, _ plan: ProtocolPlan
   ) throws(UsageError) -> [AlertRule] {
@@ -76,7 +76,7 @@ package final class PeerAlerts {
 
   // MARK: State
 
-  /// Takes up the state of an earlier run, before the first event, at `time`.
+  /// Resumes the state of an earlier run, before the first event, at `time`.
   package func resume(_ report: PeerReport, at time: Timestamp) {
     guard let state, let kept = state.take() else { return }
     state.resume(
@@ -85,7 +85,7 @@ package final class PeerAlerts {
     ) { old in (report.resume(kept, rules: old, at: time), report.firing) }
   }
 
-  /// Has the state written, when it is time. What fails is said once.
+  /// Writes the state if it is due. A failure is reported once.
   package func keepState(of report: PeerReport) {
     let told = report.alertFigures.fired &+ report.alertFigures.resolved
     let now = MonotonicClock.seconds()
@@ -98,17 +98,17 @@ package final class PeerAlerts {
     }
   }
 
-  /// Whether the rules go on in the next run: what fires at the end of this one is not resolved.
+  /// Whether the next run resumes the rules: alerts that fire at the end of this one are then not resolved.
   package var keepsState: Bool { state != nil }
 
-  /// Writes the last state of `report`; false where that failed.
+  /// Writes the last state of `report`; false if that failed.
   package func writeState(of report: PeerReport) -> Bool {
     state?.finish(report.snapshot(text: text)) ?? true
   }
 
   // MARK: Alerts
 
-  /// What documents say of where they come from.
+  /// The origin of documents: run, sensor and program version.
   package func context(version: String) -> ECSContext {
     ECSContext(run: run, sensor: sensor, mode: .live, version: version, product: programName)
   }
@@ -128,6 +128,6 @@ package final class PeerAlerts {
     deliverer?.send(event)
   }
 
-  /// Waits for what is being delivered, and says what became of it; false where something was lost.
+  /// Waits for pending deliveries, and reports their result; false if an alert was lost.
   package func end() -> Bool { deliverer?.end() ?? true }
 }

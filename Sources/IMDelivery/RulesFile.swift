@@ -2,7 +2,7 @@ package import IMAlerts
 package import IMSystem
 import IMYAML
 
-/// Reads a file of rules; errors name file, line and column. `examine` looks at filters over messages.
+/// Reads a rules file; errors name file, line and column. `examine` checks filters over messages.
 package func loadRules(
   _ path: String, profiles: [String], examine: ((String) -> FilterVerdict)? = nil
 ) throws(UsageError) -> AlertRules {
@@ -14,7 +14,7 @@ package func loadRules(
   }
 }
 
-/// The text of a file of rules.
+/// The text of a rules file.
 package func rulesText(_ path: String) throws(UsageError) -> String {
   do throws(SourceError) { return try readSource(path, subject: "rules file") } catch {
     throw UsageError(message: error.description)

@@ -120,7 +120,7 @@ package final class CaptureOutput {
     _ = fchown(writer.descriptor, user.uid, user.gid)
   }
 
-  /// Has further files opened by `outputBroker`, where the user that the run becomes may not make them.
+  /// Lets `outputBroker` open further files if the user that the run switches to may not create them.
   package func use(_ outputBroker: OutputBroker) {
     guard let folder else { return }
     let isUsed = outputBroker.begin(

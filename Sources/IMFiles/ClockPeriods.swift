@@ -6,7 +6,7 @@ package struct ClockPeriods {
   /// The length of one.
   package let seconds: Int64
 
-  /// Those that are `seconds` long.
+  /// Periods that are `seconds` long.
   package init(seconds: Int64) { self.seconds = seconds }
 
   /// The number of the period in which `second` lies, and when, in seconds since 1970, it begins and the next one does.

@@ -19,7 +19,7 @@ package enum LogFormat: String, CaseIterable, Sendable {
 package enum LogSeries: CaseIterable, Sendable {
   case dataset(ECSDataset), signal(OTLPSignal)
 
-  /// Those of documents, and those of telemetry.
+  /// The series of documents, and those of telemetry.
   package static let allCases = ECSDataset.allCases.map(Self.dataset) + OTLPSignal.allCases.map(Self.signal)
 
   /// Its place in `allCases`.
@@ -59,8 +59,8 @@ package struct LogOptions: Equatable, Sendable {
 /// The files of documents, one after another for each dataset: `imdump.DATASET.RUN-N.ndjson`; those of OpenTelemetry's JSON for
 /// each signal: `imdump.otlp-SIGNAL.RUN-N.ndjson`.
 ///
-/// A name is used once, and nothing is renamed or cut: who follows the files sees each grow, and then another one. Where this
-/// process may make no files, an output broker makes them. A file is made when its first document is there.
+/// A name is used once, and nothing is renamed or truncated: a reader that follows the files sees each grow, and then the next one. If this process
+/// may not create files, an output broker does. A file is created with its first document.
 package final class LogFolder {
   /// One dataset's file.
   private struct Series {
@@ -85,10 +85,10 @@ package final class LogFolder {
   package var firstLine: (String) -> String? = { _ in nil }
   /// Documents that are lost, and times when something could not be written.
   package struct Losses: Sendable {
-    /// How many of each.
+    /// The numbers of dropped documents and of failed writes.
     package var dropped: UInt64 = 0, failed: UInt64 = 0
 
-    /// So many; none where nothing is said.
+    /// The given numbers; 0 by default.
     package init(dropped: UInt64 = 0, failed: UInt64 = 0) { (self.dropped, self.failed) = (dropped, failed) }
   }
 
@@ -120,7 +120,7 @@ package final class LogFolder {
     if isMade { user.own(folder: handle) }
   }
 
-  /// Has files made by `outputBroker`, where the user that the run becomes may not make them.
+  /// Lets `outputBroker` create files if the user that the run switches to may not.
   package func use(_ outputBroker: OutputBroker) {
     let formats = LogSeries.allCases.map { "\($0.name).\(run)-" }
     if outputBroker.begin(folder: handle, formats: formats, suffix: ".ndjson", digits: 1, count: .max) {
@@ -128,7 +128,7 @@ package final class LogFolder {
     }
   }
 
-  /// Throws where neither this process nor an output broker may make files.
+  /// Throws if neither this process nor an output broker may create files.
   package func checkRights() throws(CaptureError) {
     guard outputBroker == nil else { return }
     try requireMayMakeFiles(in: handle, options.folder, "documents cannot be written")

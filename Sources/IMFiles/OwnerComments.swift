@@ -15,7 +15,7 @@ package final class OwnerComments {
   /// Packets of each connection, up to that at which its owner was told.
   private var seen: [EndpointPair: UInt8] = [:]
 
-  /// Comments that `owners` knows.
+  /// Comments with the owners that `owners` knows.
   package init(_ owners: ConnectionOwners) { self.owners = owners }
 
   /// What there is to say of a packet: `imdump: owner im-gateway.service, user 33`. Packets come in their order.

@@ -32,7 +32,7 @@ final class Alerts: ChosenFeature {
   private var toldBefore: UInt64 = 0
   private var isLive: Bool { run.input.interface != nil }
 
-  /// The alerts that the choices ask for. What delivers them is started here, before privileges are dropped.
+  /// The alerts that the options ask for. Their delivery is started here, before privileges are dropped.
   init?(_ place: RunContext) throws(UsageError) {
     let (run, options) = (place.run, place.choices.alerts)
     guard let path = options.rules else {
@@ -87,7 +87,7 @@ final class Alerts: ChosenFeature {
       dispatcher.tell(event)
       deliverer?.send(event)
     }
-    // Files follow one another, and what is lost in one is counted in it alone.
+    // Files are read one after another, and a message that is lost in one counts only there.
     monitor.countsPendingAsUnknown = isLive && options.state != nil
     guard !run.report.isQuiet else { return }
     monitor.overflowed = { rule in

@@ -124,7 +124,7 @@ func printStats(_ run: Run, _ output: Output, isJSON: Bool) -> ExitStatus {
   if isJSON {
     StatsJSONWriter().write(figures, to: &out)
   } else {
-    // Metrics may be read without what is said beside them.
+    // The statistics may be read without the messages on standard error.
     if let interruption = figures.run.summary.capture.interruption { out.text("\(interruption.text)\n\n") }
     StatsTextWriter(width: output.terminalWidth).write(figures, to: &out)
   }

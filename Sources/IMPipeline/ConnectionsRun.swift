@@ -63,7 +63,7 @@ final class ConnectionSink: EngineSink {
   /// Called with each connection that has ended, instead of keeping it.
   @exclusivity(unchecked) var take: ((ListedConnection) -> Void)?
 
-  /// Whether `listedNow` is asked for.
+  /// Whether `listedNow` is used.
   private let isScreen: Bool
 
   /// The connections of a part of a list that is printed in parts: its order is that of their ends, and within a part that of
@@ -73,7 +73,7 @@ final class ConnectionSink: EngineSink {
   @exclusivity(unchecked) private var hello = ReportedHello()
   @exclusivity(unchecked) private var rows: [ListedConnection] = []
   @exclusivity(unchecked) private var open: [ListedConnection] = []
-  /// On a screen, those that are over and whose last report is still to come, for late answers, by number.
+  /// On a screen, ended connections whose last report is still to come, because of late answers, by number.
   @exclusivity(unchecked) private var ended: [UInt32: ListedConnection] = [:]
   /// The connections that match.
   @exclusivity(unchecked) private(set) var totals = ConnectionTotals()

@@ -27,7 +27,7 @@ package func runDiff(
   let (before, old, earlier) = measure(first, output)
   let (after, new, later) = measure(second, output)
   let status = max(earlier, later)
-  // Metrics of a capture that cannot be read would be those of nothing.
+  // The metrics of a capture that cannot be read would be empty.
   if status == .noInput || status == .noPermission || status == .interrupted { return status }
 
   let all = ComparedMetric.all(before.total, after.total, (old.all, new.all))

@@ -76,22 +76,22 @@ package func guessProfile(
   return max(status, best.outcome.frames == 0 ? .failure : .success)
 }
 
-/// What was found of a protocol: the places of numbers in headers, or the paths of members in contents.
+/// The protocol that was found: positions of numbers in headers, or paths of members in contents.
 private enum Guess {
   case header(GuessedProtocol)
   case content(GuessedContent)
 
-  /// Why nothing was found.
+  /// The reason why nothing was found.
   struct Refusal: Error {
     var reason: String
   }
 
-  /// The guess from samples: contents first, since they prove a framing by themselves.
+  /// The guess from samples. Contents come first, since they prove a framing by themselves.
   static func make(_ samples: SamplePicker.Samples) -> Result<Guess, Refusal> {
     let streams = samples.streams
     if !samples.messages.isEmpty, let content = GuessedContent(messages: samples.messages) { return told(content) }
     if let content = GuessedContent(streams) {
-      // Types and numbers may be in a header in front of the content.
+      // A header before the content may contain types and numbers.
       if content.hasOtherHeader,
         let header = GuessedProtocol(streams, seconds: samples.seconds, content: content.found), header.type != nil
       {
@@ -120,7 +120,7 @@ private enum Guess {
     return .success(.content(content))
   }
 
-  /// How much types may have to prove.
+  /// The amounts of proof that types may need.
   var proofs: [ProfileSkeleton.Proof] {
     switch self {
     case .header(let guess): ProfileSkeleton.proofs(guess)
@@ -128,7 +128,7 @@ private enum Guess {
     }
   }
 
-  /// The page.
+  /// The text of the profile.
   func page(
     name: String, ports: [UInt16], notes: [String], proof: ProfileSkeleton.Proof, outcome: ProfileSkeleton.Outcome?
   ) -> String {
@@ -185,9 +185,9 @@ struct SamplePicker {
   /// What was chosen.
   struct Samples {
     var streams: [StreamSample]
-    /// The same bytes as WebSocket messages, each of them a run; empty where they are none.
+    /// The same bytes as WebSocket messages, each of them a run; empty if they are none.
     var messages: [StreamSample] = []
-    /// Compressed WebSocket messages, which are not analyzed.
+    /// The number of compressed WebSocket messages, which are not analyzed.
     var compressedCount = 0
     var port: UInt16
     var connections: Int
@@ -277,7 +277,7 @@ struct SamplePicker {
       for sample in samples { result.byteCount += sample.bytes.count }
       result.streams += samples
     }
-    // What most bytes are.
+    // The larger part of the bytes decides.
     if web.byteCount > result.byteCount {
       result.notes.append(contentsOf: web.notes)
       if result.connections > 0 {
@@ -322,8 +322,8 @@ private struct WebSocketSamples {
   private(set) var connections = 0, byteCount = 0, compressed = 0
   private var messageCount = 0, binary = 0
 
-  /// Takes both directions of a connection; false where they are no WebSocket messages. `isUpgraded`: its first request agrees to them;
-  /// without that, a connection that was captured from its middle on may still have nothing but them.
+  /// Adds both directions of a connection; false if they are not WebSocket messages. With `isUpgraded`, its first request upgrades to them; without,
+  /// a connection that was captured from its middle on may still contain nothing else.
   mutating func take(_ samples: [StreamSample], isUpgraded: Bool) -> Bool {
     guard isUpgraded || samples.contains(where: { !$0.isFromStart }) else { return false }
     let found = samples.map { WebSocketMessages($0) }

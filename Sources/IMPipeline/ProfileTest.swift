@@ -62,8 +62,8 @@ private func types(_ plan: ProtocolPlan, _ kinds: [KindTotals], to out: inout By
   table.write(to: &out)
 }
 
-/// Types of which few frames are answered, and answers without a number. It is evidence against the profile where acknowledgments came and
-/// answer nothing, or have no number: then it looks for their numbers in the wrong place.
+/// Types of which few frames are answered, and answers without a number. They are evidence against the profile if acknowledgments came that answer
+/// nothing or have no number: then the profile has the wrong position of their numbers.
 private func answerNotes(
   _ plan: ProtocolPlan, _ kinds: [KindTotals], _ sink: ProfileTestSink
 ) -> [(text: String, isEvidence: Bool)] {
@@ -76,7 +76,7 @@ private func answerNotes(
     var units: UInt64 = 0
     for way in 0...1 {
       units &+= UInt64(kind.fates[way].units)
-      // Of what bytes are missing for, no answer can be missed.
+      // A frame whose answer may be among missing bytes is no evidence.
       known &+= UInt64(kind.fates[way].units &- min(kind.fates[way].units, kind.fates[way].unknown))
     }
     if known >= 3, kind.answered &* 2 < known {

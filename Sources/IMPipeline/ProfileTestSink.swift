@@ -58,10 +58,11 @@ final class ProfileTestSink: EngineSink {
   /// The beginnings of streams, where nothing was decoded.
   private var beginnings: [(text: String, bytes: [UInt8], trace: FrameTrace)] = []
   private var frames = 0
-  /// Acknowledgments, and by type the frames that expect one.
+  /// The number of acknowledgments.
   private(set) var acknowledgments: UInt64 = 0
+  /// The number of frames that expect an acknowledgment, by type.
   private(set) var expecting: [UInt64]
-  /// By type, the acknowledgments, and those of them without a number although their type does not answer in order.
+  /// The number of acknowledgments by type, and of those without a number although their type does not answer in order.
   private(set) var answers: [(all: UInt64, numberless: UInt64)]
 
   init(plan: ProtocolPlan, walks: Bool) {
@@ -91,7 +92,7 @@ final class ProfileTestSink: EngineSink {
         }
       }
     }
-    // Types without a number, or with an answer on demand, say nothing of where numbers are.
+    // Types without a number, or with an answer on demand, are no evidence for the position of numbers.
     if expecting.indices.contains(index), flags.contains(.expectsAck),
       flags.isDisjoint(with: [.unnumbered, .answeredOnDemand, .counted])
     {
@@ -170,7 +171,7 @@ final class ProfileTestSink: EngineSink {
       let offset = Int(clamping: issue.streamOffset)
       problems[i].hidden = secretOfStrays
       if info.carriers.contains(.webSocket) {
-        // Places are those of what the carrier carries, which has no places where bytes are missing.
+        // Offsets are in the carrier's payload, and payload after missing bytes has no offset.
         guard let carried = Self.carried(side, stream, isFromClient ? 0 : 1, whole: true)?.stream,
           offset < carried.bytes.count
         else { continue }
@@ -186,8 +187,8 @@ final class ProfileTestSink: EngineSink {
     }
   }
 
-  /// Why the first bytes of a few streams are no frame, where none was found anywhere. Of WebSocket connections these are the first
-  /// message's, not those of the request that agrees to it.
+  /// Explains why the first bytes of a few streams are not a frame, if none was found anywhere. For WebSocket connections, these are the bytes of the
+  /// first message, and not those of the request that upgrades the connection.
   private func explainNothing(_ all: [CollectedStream]) {
     for stream in all {
       let isWebSocket = CarrierNote(stream.directions[0].content).carriers.contains(.webSocket)
@@ -222,8 +223,8 @@ final class ProfileTestSink: EngineSink {
     }
   }
 
-  /// The WebSocket messages of a direction; `nil` where there are none. `whole`: only if all bytes were captured and none is compressed, so that
-  /// places among the messages are those of the engine.
+  /// The WebSocket messages of a direction; `nil` if there are none. With `whole`, all bytes must have been captured and none may be compressed, so
+  /// that offsets in the messages are those of the engine.
   private static func carried(
     _ side: CollectedDirection, _ stream: CollectedStream, _ direction: Int, whole: Bool
   ) -> WebSocketMessages? {
@@ -237,7 +238,7 @@ final class ProfileTestSink: EngineSink {
     return web
   }
 
-  /// What speaks against a frame at the beginning of `bytes`.
+  /// The evidence against a frame at the beginning of `bytes`.
   private func explain(_ bytes: [UInt8]) -> FrameTrace {
     var trace = plan.trace(notAFrame: bytes)
     guard plan.pointer.pointee.framing.isGeneral else { return trace }

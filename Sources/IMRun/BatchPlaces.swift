@@ -15,7 +15,7 @@ package struct BatchPlaces {
     /// The number of that file among the run's captures, from 0; `nil` where the packet's number has it.
     fileprivate let capture: UInt32?
 
-    /// A packet whose bytes are `first..<end` of the batch, and begin at `offset` of the file with the number `capture`.
+    /// A packet with the bytes `first..<end` of the batch, which begin at `offset` of the file with the number `capture`.
     package init(first: Int, end: Int, offset: UInt64, capture: UInt32?) {
       (self.first, self.end, self.offset, self.capture) = (first, end, offset, capture)
     }

@@ -15,19 +15,19 @@ package final class Driver {
   /// kernel's buffer.
   private static let clockPatience: Int64 = 1_000_000_000
 
-  /// What the command does with a batch beside the engine and the companions.
+  /// Calls of the command for each batch, in addition to the engine and the features.
   struct Hooks {
     /// After each batch, and about ten times a second while a live line is quiet: write what is ready.
     var afterBatch: (Driver) -> Void = { _ in }
-    /// Once, when privileges are dropped and before the first packet is read.
+    /// Once, after privileges are dropped and before the first packet is read.
     var beforePackets: () -> Void = {}
     /// Whether the run should end early, because its output cannot be written.
     var isOver: () -> Bool = { false }
   }
 
-  /// Decodes what the sources give.
+  /// The engine that decodes the packets of the sources.
   package private(set) var engine: Engine
-  /// What accompanies the run.
+  /// The features that accompany the run.
   let companions: [any RunFeature]
   private let input: InputOptions
   private let stopping: SignalHandlers
@@ -42,11 +42,11 @@ package final class Driver {
   private var isOpen = false
   /// Told what happens to an interface, in a line.
   package var tell: (String) -> Void = { logError($0) }
-  /// Whether, while a live line is quiet, the wall clock decides what time alone decides, beside what companions want.
+  /// Whether the wall clock advances packet time while a live line is quiet, even if no feature needs it.
   package var usesClock = false
-  /// Whether a companion has ended the run.
+  /// Whether a feature has ended the run.
   private var isEnded = false
-  /// Packet time, in minutes, where a companion wants to know of them.
+  /// Packet time in minutes, if a feature is notified of them.
   private var minutes: PeriodClock?
   /// What is to be said of the order of files, in lines.
   private(set) var notes: [String] = []
@@ -201,7 +201,7 @@ package final class Driver {
     }
   }
 
-  /// Leads a batch through the engine, minute by minute where companions want to know what each has brought.
+  /// Runs a batch through the engine, minute by minute if features are notified of their ends.
   private func process(_ bytes: RawSpan, _ records: Span<PacketRecord>) {
     guard minutes != nil else { return engine.process(bytes, records) }
     var first = 0

@@ -4,7 +4,7 @@ package import IMWire
 package struct EndpointPair: Hashable, Comparable {
   @usableFromInline let lower: Endpoint, upper: Endpoint
 
-  /// A pair of them: which is first does not matter.
+  /// A pair of endpoints in either order.
   @inlinable package init(_ one: Endpoint, _ other: Endpoint) {
     let isFirst = !Self.isLess(other, one)
     lower = isFirst ? one : other

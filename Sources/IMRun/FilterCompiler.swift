@@ -11,7 +11,7 @@ package struct FilterCompiler {
   /// When the capture begins, where times of day are of that day.
   private let begin: Timestamp?
 
-  /// A compiler of filters that name what is in `plans`. `begin` is when the capture begins, where times of day are of that day.
+  /// Creates a compiler of filters that use the names in `plans`. `begin` is the beginning of the capture, whose day applies to times of day.
   package init(plans: [ProtocolPlan], begin: Timestamp? = nil) { (self.plans, self.begin) = (plans, begin) }
 
   /// The fields of frames and messages; types have the plans' names.

@@ -46,7 +46,7 @@ extension Run {
       isNotable: true)
   }
 
-  /// Few frames of a profile that was named by hand, on ports that it does not name.
+  /// A few frames of a profile that was named by hand, on ports that it does not name.
   private func doubtful(_ driver: Driver) -> ReportModel.Unread? {
     guard decode.profiles.count == 1, plans.count == 1, decode.ports.isEmpty else { return nil }
     let summary = summary(driver)
@@ -61,7 +61,7 @@ extension Run {
       isNotable: false)
   }
 
-  /// Frames that may be chance.
+  /// The number of frames up to which they may be chance.
   private static var fewFrames: UInt64 { 3 }
 
   /// The profile that names the types of less than half of all frames, and the built-in one that may be meant; `nil` where there is none.

@@ -64,7 +64,7 @@ package final class ScopeFindings {
     if let place = scope.connections.firstIndex(of: record.connection.serial) { scope.connections.remove(at: place) }
   }
 
-  /// Reports those without a message, if the capture has messages at all.
+  /// Reports selected sessions and connections without a message, if the capture has messages at all.
   package func tell() {
     guard hasMessages else { return }
     if !scope.sessions.isEmpty {

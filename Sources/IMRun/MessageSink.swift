@@ -200,7 +200,7 @@ package struct DetailsMaker {
   private let plans: [ProtocolPlan]
   private let writer: FrameTextWriter
 
-  /// Makes details of this kind, of messages of `plans`.
+  /// Creates details of this kind, for messages of `plans`.
   package init(_ kind: ShownDetails, _ plans: [ProtocolPlan]) {
     self.kind = kind
     self.plans = plans

@@ -5,7 +5,7 @@ package import IMProfile
 import IMSystem
 package import IMYAML
 
-/// The names that `names` stand for: `auto` is all those in use by default, and each counts once.
+/// Expands profile names: `auto` represents all profiles in use by default, and each name counts once.
 package func profileNames(_ names: [String]) -> [String] {
   var seen: Set<String> = []
   return names.flatMap { $0 == "auto" ? BuiltInProfiles.usual : [$0] }.filter { seen.insert($0).inserted }
@@ -14,7 +14,7 @@ package func profileNames(_ names: [String]) -> [String] {
 /// The names of all profiles that are built in.
 package var builtInProfiles: [String] { BuiltInProfiles.names }
 
-/// Compiles the profiles that were asked for; the usual built-in ones when none were.
+/// Compiles the requested profiles; by default, the usual built-in ones.
 package func loadProfiles(_ names: [String]) throws(ProfileError) -> [ProtocolPlan] {
   var plans: [ProtocolPlan] = []
   for name in names.isEmpty ? BuiltInProfiles.usual : names {
@@ -32,12 +32,12 @@ package func loadProfiles(_ names: [String]) throws(ProfileError) -> [ProtocolPl
   return plans
 }
 
-/// Whether `--profile NAME` names a file, and not a profile that is built in.
+/// Whether `--profile NAME` names a file, and not a built-in profile.
 package func isProfileFile(_ name: String) -> Bool {
   name.contains("/") || name.hasSuffix(".yaml") || name.hasSuffix(".yml")
 }
 
-/// Drops the privileges that a command does not need that reads these files alone, and prints.
+/// Drops the privileges that a command does not need if it only reads these files, and prints.
 package func confineReader(of paths: [String]) throws(SourceError) {
   InputFile.expect(paths)
   do throws(CaptureError) { try Sandbox.ofReader.enter(folders: [], mayWrite: false) } catch {

@@ -10,7 +10,7 @@ package struct FileShare {
   /// Bytes of those whose size is known: of regular files.
   let total: Int64
 
-  /// The share of `files`, whose sizes are asked now.
+  /// The share of `files`, whose sizes are read now.
   package init(_ files: [String]) {
     var size: Int64 = 0
     for file in files {

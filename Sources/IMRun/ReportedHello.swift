@@ -4,13 +4,13 @@ package import IMEngine
 package struct ReportedHello {
   private var last: (serial: UInt32, hello: TLSHello)?
 
-  /// One that has no handshake yet.
+  /// No handshake so far.
   package init() {}
 
-  /// Takes note of a handshake of `connection`.
+  /// Stores a handshake of `connection`.
   package mutating func note(_ hello: TLSHello, _ connection: ConnectionInfo) { last = (connection.serial, hello) }
 
-  /// The handshake of the connection that `report` is of; `nil` where none was passed on.
+  /// The handshake of the connection in `report`; `nil` if none was passed on.
   package func of(_ report: borrowing ConnectionReport) -> TLSHello? {
     last?.serial == report.info.serial ? last?.hello : nil
   }

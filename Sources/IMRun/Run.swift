@@ -11,20 +11,20 @@ package import IMWire
 
 /// What every command that reads a capture does alike.
 package struct Run {
-  /// Where packets come from.
+  /// The source of packets.
   package let input: InputOptions
   /// The profiles, compiled.
   package let plans: [ProtocolPlan]
-  /// How packets are decoded.
+  /// The decoding options.
   package let decode: DecodeOptions
-  /// What is said beside the output.
+  /// The messages to print in addition to the output.
   package let report: ReportOptions
-  /// What signals ask of it.
+  /// The handlers of signals.
   package let stopping: SignalHandlers
   private let told = ToldEvictions()
-  /// The size of the files, as it was before privileges were dropped.
+  /// The size of the files before privileges were dropped.
   private let share: FileShare
-  /// What is given up before the first packet is read.
+  /// The privileges to drop before the first packet is read.
   package let sandbox: Sandbox
   /// Who has the ends of connections on this host; `nil` but live.
   package let owners: ConnectionOwners?
@@ -71,8 +71,7 @@ package struct Run {
     owners = nil
   }
 
-  /// A live run inside of a process with a terminal, which hears the signals: it ends when its stop switch does, and drops privileges
-  /// as any other does.
+  /// A live run inside a process with a terminal, which handles the signals: it ends when its stop switch does, and drops privileges like any other.
   package init(
     watched input: InputOptions, plans: [ProtocolPlan], decode: DecodeOptions, report: ReportOptions,
     sandbox: Sandbox
@@ -87,7 +86,7 @@ package struct Run {
     owners = nil
   }
 
-  /// The same run over another input, behind the point at which privileges were dropped.
+  /// The same run over another input, after privileges were dropped.
   package func again(over input: InputOptions) -> Run { Run(again: input, self) }
 
   private init(again input: InputOptions, _ other: Run) {
@@ -98,7 +97,7 @@ package struct Run {
     owners = nil
   }
 
-  /// An engine for these options that tells `sink` and the companions, these first.
+  /// An engine for these options that notifies the features, and then `sink`.
   ///
   /// `cost` is what the sink keeps, in bytes, of each connection that is decoded, of each exchange and of each server.
   package func engine(
@@ -173,8 +172,8 @@ package struct Run {
     return (driver, sink)
   }
 
-  /// Leads the whole input through a driver and its companions, with the progress that the user wants to see. Gives the
-  /// errors. `hidesProgress` where lines are printed meanwhile.
+  /// Runs the whole input through a driver and its features, and shows the progress if the user requests it. Returns the
+  /// errors. `hidesProgress` is for commands that print lines meanwhile.
   package func lead(
     _ driver: Driver, hidesProgress: Bool = false, isOver: @escaping () -> Bool = { false },
     beforePackets: @escaping () -> Void = {}, afterBatch: @escaping () -> Void = {}
@@ -208,12 +207,12 @@ package struct Run {
 
   /// A filter over messages, and what it needs besides them.
   package struct MessageFilter {
-    /// What it asks; `nil` lets all messages through.
+    /// The condition; `nil` lets all messages through.
     package var filter: Filter?
     /// The named fields of protocols, where it names some: those of a message's first copy.
     package var names: NamedFilterFields?
 
-    /// One that lets all messages through.
+    /// A filter that lets all messages through.
     package init() {}
 
     fileprivate init(filter: Filter?, names: NamedFilterFields?) { (self.filter, self.names) = (filter, names) }
@@ -251,14 +250,14 @@ package struct Run {
 
   /// A filter over frames, and what it needs besides them.
   package struct FrameFilter {
-    /// What it asks; `nil` lets all frames through.
+    /// The condition; `nil` lets all frames through.
     package var filter: Filter?
     /// The named fields of protocols, where it names some.
     package var names: NamedFilterFields?
     /// What became of messages, where it asks for that: filled before the first frame comes.
     package var outcomes: MessageOutcomes?
 
-    /// One that lets all frames through.
+    /// A filter that lets all frames through.
     package init() {}
   }
 
@@ -281,7 +280,7 @@ package struct Run {
     return result
   }
 
-  /// Reads the whole input for `sink`, before it is read for the companions: messages have the same numbers both times.
+  /// Reads the whole input for `sink`, before it is read for the features: messages have the same numbers both times.
   package func learn(_ needs: EngineOptions.Needs, _ sink: any EngineSink, like companions: [any RunFeature]) {
     let cost = companions.reduce((connection: 0, exchange: 0, server: 0)) { sum, companion in
       let cost = companion.cost
@@ -370,7 +369,7 @@ package struct Run {
     }
   }
 
-  /// What the run has counted so far.
+  /// The counters of the run so far.
   package func summary(_ driver: Driver) -> Summary {
     let statistics = driver.statistics
     var capture = CaptureCounts()

@@ -3,40 +3,40 @@ package import IMEngine
 package import IMSystem
 package import IMWire
 
-/// A feature that accompanies a run beside what the command prints: a capture file, alerts, documents, metrics.
+/// A feature that accompanies a run in addition to the command's output: a capture file, alerts, documents, metrics.
 ///
-/// `Run` and `Driver` call every companion at the same points of a run and know none by its type: a command hands in the list. The calls
-/// come in the order in which they stand here; those from `take` to `hangup` repeat. Whoever needs nothing at a point leaves the call out.
+/// `Run` and `Driver` call every feature at the same points of a run and know none by its type: a command passes the list. The calls come in the
+/// order below; those from `take` to `hangup` repeat. A feature leaves out the calls that it does not need.
 package protocol RunFeature: AnyObject {
-  /// What the engine has to tell for it.
+  /// The data that it needs from the engine.
   var needs: EngineOptions.Needs { get }
-  /// What it keeps, in bytes, of each connection that is decoded, of each exchange and of each server.
+  /// The bytes that it keeps for each decoded connection, each exchange and each server.
   var cost: (connection: Int, exchange: Int, server: Int) { get }
-  /// Whether it wants to know of the end of each minute of packet time.
+  /// Whether it is notified of the end of each minute of packet time.
   var hearsMinutes: Bool { get }
-  /// Whether, while a live line is quiet, the clock on the wall decides what time alone decides: else the next packet's time does.
+  /// Whether the wall clock advances packet time while a live line is quiet; otherwise, only the next packet does.
   var wantsClock: Bool { get }
-  /// A sink that tells this companion first, and then `other`.
+  /// A sink that notifies this feature first, and then `other`.
   func makeSink(before other: (any EngineSink)?) -> (any EngineSink)?
 
-  /// The run begins: no source is open, no right is given up.
+  /// The run begins: no source is open, and no privileges are dropped.
   func start() throws(CaptureError)
-  /// A source is open, and nothing is read from it yet.
+  /// A source is open, and nothing has been read from it.
   func opened(_ source: any PacketSource) throws(CaptureError)
-  /// Privileges are about to be given up: takes what it must keep.
+  /// Privileges are about to be dropped: adds those that the feature must keep.
   func confine(_ privileges: inout Privileges)
-  /// Privileges are given up.
+  /// Privileges have been dropped.
   func confined() throws(CaptureError)
 
-  /// Packets are about to come. What is known of a file only when all of it was read is learned here, by `Run.learn`.
+  /// Packets are about to come. Facts about a file that are known only after all of it was read are determined here, by `Run.learn`.
   func beforePackets(_ run: Run, _ companions: [any RunFeature])
-  /// Packets come, before the engine has them. Returns how many belong to this run: fewer than all end it.
+  /// Packets come, before the engine has them. Returns the number of those that belong to this run: a lower number than all ends it.
   func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int
   /// The engine has the packets of a minute of packet time, and the next packet belongs to another one.
   func minuteEnded(_ driver: Driver)
-  /// SIGHUP asks that what stands in files be opened or read again.
+  /// SIGHUP requests that files be reopened or read again.
   func hangup(_ driver: Driver) throws(CaptureError)
-  /// Something happened to the interface; it has been told on standard error.
+  /// Something happened to the interface; it has been reported on standard error.
   func note(_ event: CaptureEvent)
   /// After each batch, and about ten times a second while a live line is quiet.
   func afterBatch(_ driver: Driver) throws(CaptureError)
@@ -45,11 +45,11 @@ package protocol RunFeature: AnyObject {
   func ended() throws(CaptureError)
   /// The engine has finished.
   func finish(_ driver: Driver)
-  /// Says what it came to, and how the run ends that would end with `status`. The last companion is asked first.
+  /// Reports its results. Returns the exit status of a run that would otherwise end with `status`. The last feature is called first.
   func conclude(_ status: ExitStatus) -> ExitStatus
 }
 
-/// Nothing is done at a point of which a companion says nothing.
+/// By default, a feature does nothing at a point of the run.
 extension RunFeature {
   package var needs: EngineOptions.Needs { [] }
   package var cost: (connection: Int, exchange: Int, server: Int) { (0, 0, 0) }

@@ -18,7 +18,7 @@ package final class StatsSink: EngineSink {
   /// The connections, where two captures are compared.
   package private(set) var compared: ComparedConnections?
 
-  /// Counts what `plans` decode; with `comparesConnections`, also what two captures are compared by.
+  /// Counts the data that `plans` decode; with `comparesConnections`, also the metrics by which two captures are compared.
   package init(plans: [ProtocolPlan], comparesConnections: Bool = false) {
     roles = RoleTable(plans: plans)
     if comparesConnections { compared = ComparedConnections() }

@@ -6,7 +6,7 @@ package import IMWire
 
 /// The time between two moments, both included.
 package struct TimeRange {
-  /// Its first and its last moment.
+  /// Its first and its last time.
   package var from = Timestamp.distantPast, to = Timestamp.distantFuture
 
   /// Whether `time` is in it.
@@ -15,9 +15,8 @@ package struct TimeRange {
 
 /// Reads the values of `--from` and `--to`; `nil` where neither is given.
 ///
-/// A time of day is of the day on which the capture begins, or of the next one, where it would be earlier than its beginning. A time to the
-/// second means all of that second. A time such as `+8.900`, which a ladder has, counts from the first packet of the only one of
-/// `connections`.
+/// A time of day is on the day on which the capture begins, or on the next one if it would otherwise precede the capture. A time to the second means
+/// all of that second. A time such as `+8.900`, as in a ladder, counts from the first packet of the only one of `connections`.
 package func readRange(_ run: Run, from: String?, to: String?, of connections: [UInt32]) throws(UsageError)
   -> TimeRange?
 {

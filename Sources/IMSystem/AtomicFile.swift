@@ -93,8 +93,8 @@ package func requireMayMakeFiles(in folder: Int32, _ path: String, _ what: Strin
     errno: error)
 }
 
-/// Throws where something else than a file has the name `path`: each text takes the name, and a link, a device or a pipe that had it would
-/// be gone. `option` is the option that named it.
+/// Throws if anything but a regular file has the name `path`: each text takes the name, and would replace a link, a device or a pipe. `option` is the
+/// option that named it.
 package func requireReplaceable(_ path: String, option: String) throws(UsageError) {
   var status = stat()
   guard lstat(path, &status) == 0 else { return }

@@ -1,7 +1,7 @@
 import Glibc
 package import IMWire
 
-/// The clock that only goes forward, whatever happens to the time of day.
+/// The monotonic clock, which changes of the time of day do not affect.
 package enum MonotonicClock {
   /// Seconds since a moment that is the same for every process of this host.
   package static func seconds() -> Double {
@@ -12,7 +12,7 @@ package enum MonotonicClock {
 }
 
 extension Timestamp {
-  /// The clock on the wall.
+  /// The time of day.
   package static var wallClock: Timestamp {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)

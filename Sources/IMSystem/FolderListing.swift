@@ -1,6 +1,6 @@
 import Glibc
 
-/// The names in a folder; none where it cannot be read.
+/// The names in a folder; empty if it cannot be read.
 package func names(in folder: String) -> [String] {
   guard let listing = opendir(folder) else { return [] }
   defer { closedir(listing) }

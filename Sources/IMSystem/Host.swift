@@ -7,7 +7,7 @@ package func hostName() -> String {
   return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
-/// The beginning of a file of the kernel's, up to 4 KiB.
+/// The beginning of a kernel file, up to 4 KiB.
 package func smallFile(_ path: String) -> String? {
   let file = open(path, O_RDONLY | O_CLOEXEC)
   guard file >= 0 else { return nil }

@@ -9,7 +9,7 @@ package struct OutputError: Error, Equatable, CustomStringConvertible {
   /// The system's error number.
   package var errno: Int32
 
-  /// The file `name` could not be written, by the system's number `errno`.
+  /// The file `name` could not be written, with the system's error number `errno`.
   package init(name: String, errno: Int32) { (self.name, self.errno) = (name, errno) }
 
   /// One line.
@@ -78,7 +78,7 @@ package final class Output {
     writer.removeAll()
   }
 
-  /// Writes what `writer` holds, and gives the exit status of a command that prints nothing else. An error is told.
+  /// Writes the bytes in `writer`, and returns the exit status of a command that prints nothing else. Reports an error.
   package func finish(_ writer: inout ByteWriter) -> ExitStatus {
     drain(&writer)
     guard let error else { return .success }

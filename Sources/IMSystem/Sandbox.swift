@@ -115,7 +115,7 @@ package struct Sandbox {
     return OutputBroker(for: keepsOwner ? .root : user, isSandboxed: isSandboxed, option: option)
   }
 
-  /// Starts the process that looks names of addresses up, since this one may not. Gives the socket to it.
+  /// Starts the process that looks up the names of addresses, since this one may not. Returns the socket to it.
   package func startResolver() throws(CaptureError) -> Int32 {
     let socket = imdump_resolver_start(user == nil ? 0 : 1, user?.uid ?? 0, user?.gid ?? 0, isSandboxed ? 1 : 0)
     guard socket >= 0 else {
@@ -124,11 +124,11 @@ package struct Sandbox {
     return socket
   }
 
-  /// Gives it all up. `folders` are descriptors of those in which files will still be made, unless `outputBrokers` make them;
-  /// `listener` is the socket on which connections will be taken; `keepsDatabase` says that SQLite writes; `isInteractive` that the
-  /// terminal is switched to raw mode and back. `stores` are paths of databases from the root, and `places` folders in which files will
-  /// be made whose names match a pattern: where what is written stays the caller's, a process that keeps the caller's rights opens these.
-  /// `useStoreCalls` is called when that process is there for stores, with the functions that ask it.
+  /// Drops the privileges. `folders` are descriptors of the folders in which files will still be created, unless `outputBrokers` create them;
+  /// `listener` is the socket on which connections will be accepted; `keepsDatabase` is whether SQLite writes; `isInteractive` is whether the
+  /// terminal is switched to raw mode and back. `stores` are paths of databases from the root, and `places` are folders in which files will be
+  /// created whose names match a pattern: if the output stays the caller's, a process that keeps the caller's privileges opens these. `useStoreCalls`
+  /// is called once that process serves stores, with the functions that call it.
   ///
   /// Throws when the rights of root or a capability stay. Where the kernel lacks Landlock or system call filters, goes on,
   /// and says so under `-v`.
@@ -150,7 +150,7 @@ package struct Sandbox {
     try check("set no_new_privs", imdump_no_new_privileges())
     guard isSandboxed else { return }
     let landlock = folders.withUnsafeBufferPointer {
-      // What is written comes from the broker, or from output brokers.
+      // Writable files come from the broker, or from output brokers.
       keepsOwner ? imdump_restrict_reading(nil, 0) : imdump_restrict_writing($0.baseAddress, Int32($0.count))
     }
     if landlock < 0 { note("Landlock is not available, so writing other files is not prevented", -landlock) }

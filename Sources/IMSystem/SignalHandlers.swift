@@ -36,7 +36,7 @@ package struct SignalHandlers {
     self.hadTerminal = hadTerminal
   }
 
-  /// Handles the signals of this process from now on.
+  /// Handles the signals of this process from this point.
   package init() {
     // Made now: making them is nothing for a handler to do.
     _ = Signals.stop

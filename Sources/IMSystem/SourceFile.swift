@@ -2,25 +2,25 @@ import Glibc
 import IMCapture
 package import IMYAML
 
-/// The system's words for an error number, as they stand inside a sentence.
+/// The system's text for an error number, in the form for the inside of a sentence.
 package func systemText(_ number: Int32) -> String {
   let words = String(cString: strerror(number))
   return words.prefix(1).lowercased() + words.dropFirst()
 }
 
-/// The text of a file that a person wrote, which is read no further than it may be long.
+/// The text of a file that a person wrote, read up to the maximum length only.
 package func readSource(
   _ path: String, subject: String, maximumBytes: Int = YAMLReader.maximumBytes
 ) throws(SourceError) -> String {
   let descriptor = InputFile.open(path)
   guard descriptor >= 0 else { throw SourceError(source: path, message: systemText(-descriptor)) }
   defer { close(descriptor) }
-  // One that is held open may have been read before.
+  // A file that is held open may have been read before.
   lseek(descriptor, 0, SEEK_SET)
   return try readSource(descriptor, path, subject: subject, maximumBytes: maximumBytes)
 }
 
-/// The same, of a descriptor of the file `path`.
+/// The text of an open file with the path `path`.
 package func readSource(
   _ descriptor: Int32, _ path: String, subject: String, maximumBytes: Int = YAMLReader.maximumBytes
 ) throws(SourceError) -> String {

@@ -1,13 +1,13 @@
 import Glibc
 
-/// An address and a port in numbers, such as `127.0.0.1:9464` or `[::1]:9464`.
+/// A numeric address and port, such as `127.0.0.1:9464` or `[::1]:9464`.
 struct ListenAddress: Equatable {
   /// The address, without brackets.
   var address: String
-  /// The port; 0 is one that the system chooses.
+  /// The port; 0 for one that the system chooses.
   var port: UInt16
 
-  /// Reads `text`; nil where it is none.
+  /// Parses `text`; nil if it is not an address and a port.
   init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
     var address = text[..<colon]
@@ -25,7 +25,7 @@ struct ListenAddress: Equatable {
     }
   }
 
-  /// Binds a socket of TCP to it. A descriptor, or the error's number, negative.
+  /// Binds a TCP socket to it. Returns a descriptor, or the negative error number.
   func bind() -> Int32 {
     var four = sockaddr_in(), six = sockaddr_in6()
     let isFour = inet_pton(AF_INET, address, &four.sin_addr) == 1
@@ -55,17 +55,17 @@ struct ListenAddress: Equatable {
     Glibc.bind(descriptor, address.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(address.count))
   }
 
-  /// Whether it is one of this host alone.
+  /// Whether it is a loopback address.
   var isLocal: Bool { address.hasPrefix("127.") || address == "::1" }
 
-  /// The port that a bound socket has.
+  /// The port of a bound socket.
   static func port(of descriptor: Int32) -> UInt16 {
     var bytes = [UInt8](repeating: 0, count: 128)
     var size = socklen_t(bytes.count)
     let result = bytes.withUnsafeMutableBytes {
       getsockname(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), &size)
     }
-    // Both families have the port behind the family.
+    // In both families, the port follows the family.
     return result == 0 ? UInt16(bytes[2]) << 8 | UInt16(bytes[3]) : 0
   }
 }

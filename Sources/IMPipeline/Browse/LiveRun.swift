@@ -6,7 +6,7 @@ import IMOutput
 import IMRun
 import IMSystem
 
-/// The capture behind a screen: opened by the thread with the terminal, before it drops privileges, and led by a thread of its own.
+/// The live capture of a screen: the thread with the terminal opens it before dropping privileges, and a thread of its own runs it.
 final class LiveRun {
   private let run: Run
   private let companions: [any RunFeature]

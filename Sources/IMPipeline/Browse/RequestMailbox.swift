@@ -78,7 +78,7 @@ final class AnswerMailbox: Sendable {
   private let answers = Mutex<[BrowserAnswer]>([])
   private let wake: @Sendable () -> Void
 
-  /// A mailbox that calls `wake` when an answer lies on it.
+  /// A mailbox that calls `wake` when it receives an answer.
   init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
   /// Hands on an answer.

@@ -23,7 +23,7 @@ final class ExportFile {
     self.path = path
     let isStandard = path == "-"
     if !isStandard { try Self.check(path, inputs) }
-    // Before privileges are dropped, and by a link only where it may be followed, as -w does.
+    // Opened before privileges are dropped, and through a symbolic link only if that may be followed, as -w does.
     descriptor = try isStandard ? STDOUT_FILENO : OutputFile.open(path)
     var info = stat()
     isRegular = !isStandard && fstat(descriptor, &info) == 0 && info.st_mode & S_IFMT == S_IFREG

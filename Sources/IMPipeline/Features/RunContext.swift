@@ -8,44 +8,43 @@ import IMWeb
 
 /// A feature that the options of a command ask for. It is one type that conforms and one line in `RunFeatures.kinds`.
 protocol ChosenFeature: RunFeature {
-  /// The option whose files are opened by a process of their own where the user that root becomes may not; nil where
-  /// nothing needs one.
+  /// The option whose files a separate process opens if the user that root switches to may not; nil if nothing needs one.
   static func outputBrokerOption(_ run: Run, _ choices: RunChoices) -> String?
 
-  /// The companion that the choices ask for; nil where they do not. What needs rights that are given up later is opened here.
+  /// Creates the feature if the options ask for it; nil if they do not. Opens everything that needs privileges, which are dropped later.
   init?(_ place: RunContext) throws(UsageError)
 }
 
-/// Nothing is opened for a feature that does not say so.
+/// A feature without an option of its own opens no files.
 extension ChosenFeature {
   static func outputBrokerOption(_ run: Run, _ choices: RunChoices) -> String? { nil }
 }
 
-/// What a run was asked for beside its input: the options of every companion.
+/// The options of a run other than its input: those of every feature.
 package struct RunChoices: Sendable {
-  /// Rules, and where their alerts go.
+  /// Rules, and the destinations of their alerts.
   package var alerts = AlertOptions()
-  /// How documents are written; `nil` for none.
+  /// The format of documents; `nil` for no documents.
   package var documents: DocumentOptions?
-  /// Where metrics go.
+  /// The destinations of metrics.
   package var metrics = MetricsOptions()
   /// The page of a live run; `nil` for none.
   package var page: PageOptions?
-  /// How that page is written.
+  /// The style of that page.
   package var pageStyle = PageStyle()
   /// The store that messages are written to; `nil` for none.
   package var store: StoreChoices?
   /// Whether a line is printed for each frame.
   package var printsLines = true
-  /// How a verdict at the end is printed instead of the summary; `nil` for none.
+  /// The verdict that is printed at the end instead of the summary; `nil` for none.
   package var verdict: WhyOptions?
-  /// The sensor's name, where it was given.
+  /// The sensor's name, if it was given.
   var sensor: String?
 
-  /// Nothing.
+  /// No features.
   package init() {}
 
-  /// These.
+  /// The given options.
   package init(alerts: AlertOptions, documents: DocumentOptions?, metrics: MetricsOptions) {
     self.alerts = alerts
     self.documents = documents
@@ -54,34 +53,34 @@ package struct RunChoices: Sendable {
   }
 }
 
-/// What a companion is made of.
+/// The context from which a feature is created.
 struct RunContext {
-  /// The run that it will accompany.
+  /// The run that the feature accompanies.
   let run: Run
-  /// What was asked for.
+  /// The options of the run.
   let choices: RunChoices
   /// The run's name in documents and alerts; `nil` where it has none.
   var identity: RunIdentity?
   /// Standard output.
   let output: Output
-  /// Where alerts are told.
+  /// The dispatcher of alerts.
   let dispatcher: AlertDispatcher
-  /// The process that it has asked for.
+  /// The process that opens the feature's files, if it asked for one.
   var outputBroker: OutputBroker?
-  /// Where packets stand in the files of `-w`; `nil` where nobody asks.
+  /// The positions of packets in the files of `-w`; `nil` if no feature needs them.
   var written: WrittenPackets?
-  /// The server that texts are given to; `nil` without one.
+  /// The server that serves the feature's texts; `nil` without one.
   var server: WebServer?
 }
 
-/// Those who hear of the alerts of a run, in the order in which they came.
+/// The listeners for the alerts of a run, in the order in which they were added.
 final class AlertDispatcher {
   private var listeners: [(AlertEvent) -> Void] = []
 
-  /// Has `listener` told of each alert.
+  /// Adds a listener, which is notified of each alert.
   func hear(_ listener: @escaping (AlertEvent) -> Void) { listeners.append(listener) }
 
-  /// Tells all.
+  /// Notifies all listeners.
   func tell(_ event: AlertEvent) {
     for listener in listeners { listener(event) }
   }

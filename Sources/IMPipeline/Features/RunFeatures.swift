@@ -6,9 +6,9 @@ import IMRun
 import IMSystem
 import IMWeb
 
-/// What accompanies a run.
+/// The features of a run.
 enum RunFeatures {
-  /// Every feature of a run, in the order in which they are told of it.
+  /// Every feature of a run, in the order in which they are called.
   ///
   /// A capture file comes first, because it may end the run; alerts before documents, which hold them, also those of the
   /// end; profiles before alerts, whose filters name their types when both are read again, and before metrics and the page, which name them,
@@ -22,7 +22,7 @@ enum RunFeatures {
 }
 
 extension Run {
-  /// Makes the companions that `choices` ask for. `dispatcher` passes alerts on.
+  /// Creates the features that `choices` ask for. `dispatcher` passes alerts on.
   func companions(
     _ choices: RunChoices, _ output: Output, dispatcher: AlertDispatcher = AlertDispatcher()
   ) throws(UsageError) -> [any RunFeature] {
@@ -49,8 +49,8 @@ extension Run {
     return made
   }
 
-  /// The server that the choices ask for, whose socket is bound here, before privileges are dropped. There is one at most: `--listen` has
-  /// the metrics, too.
+  /// The server that the options ask for. Its socket is bound here, before privileges are dropped. There is one at most: `--listen` also serves the
+  /// metrics.
   private func server(_ choices: RunChoices) throws(UsageError) -> WebServer? {
     let hosts = choices.metrics.hosts
     guard let address = choices.page?.listen else {

@@ -3,7 +3,7 @@ import IMRun
 import IMSystem
 import IMWeb
 
-/// The server of a run as what accompanies it: first of all, so that those who have texts for it find it there.
+/// The server of a run as a feature. It comes first, so that the features with texts for it find it.
 final class WebListener: ChosenFeature {
   private let server: WebServer
   private let isQuiet: Bool
@@ -16,7 +16,7 @@ final class WebListener: ChosenFeature {
 
   func confine(_ privileges: inout Privileges) { privileges.listener = server.descriptor }
 
-  /// Begins to serve.
+  /// Starts to serve.
   func confined() throws(CaptureError) {
     try server.begin()
     guard !isQuiet else { return }
@@ -24,6 +24,6 @@ final class WebListener: ChosenFeature {
     logError("serving metrics at \(server.url)metrics")
   }
 
-  /// Ends before texts can no longer be made.
+  /// Stops before texts can no longer be made.
   func finish(_ driver: Driver) { server.end() }
 }

@@ -3,10 +3,10 @@ import IMReport
 import IMRun
 import IMWire
 
-/// Counts the bytes of packets over time, whether or not anything in them is decoded. A report makes one; no option asks for it.
+/// Counts the bytes of packets over time, whether or not they are decoded. A report creates one; no option asks for it.
 final class PacketBytes: RunFeature {
   private(set) var series = TimeBuckets<TransportBucket>()
-  /// The second that is being counted, and its bytes: most packets are of the same second as the one before.
+  /// The second that is being counted, and its bytes: most packets are of the same second as the previous one.
   private var second = Int64.min, bytes: UInt64 = 0
 
   init() {}
@@ -16,7 +16,7 @@ final class PacketBytes: RunFeature {
     return records.count
   }
 
-  /// Counts packets that come.
+  /// Counts packets.
   func count(_ records: Span<PacketRecord>) {
     for i in records.indices {
       let seconds = records[i].timestamp.seconds

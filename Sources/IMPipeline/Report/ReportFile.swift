@@ -7,8 +7,8 @@ struct ReportFile {
   private let path: String
   private let descriptor: Int32
 
-  /// Opens the file at `path`, `-` for standard output, before privileges are dropped. `nil` where no input can be read: a name that is
-  /// mistyped costs no report that is there. Throws where it cannot be opened, or is one of `inputs` or `others`, which are read, too.
+  /// Opens the file at `path`, `-` for standard output, before privileges are dropped. `nil` if no input can be read, so that a mistyped name does
+  /// not overwrite an existing report. Throws if it cannot be opened, or is one of `inputs` or `others`, which are read, too.
   init?(_ path: String, inputs: [String], others: [String]) throws(CaptureError) {
     self.path = path
     guard inputs.contains(where: Self.isReadable) else { return nil }

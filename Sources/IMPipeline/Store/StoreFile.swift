@@ -8,7 +8,7 @@ import IMSystem
 struct StoreFile {
   /// The file as it was named.
   let path: String
-  /// The same from the root, without links: where the process stands cannot be asked any more when privileges are dropped.
+  /// The path from the root, without links: once privileges are dropped, the current folder can no longer be determined.
   let place: String
   /// A descriptor of its folder, in which SQLite makes files beside it.
   let folder: Int32

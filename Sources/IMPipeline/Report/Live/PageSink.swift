@@ -20,7 +20,7 @@ final class PageSink: EngineSink {
   private var slices: [Int64: PageSlice] = [:]
   /// Over time: in steps of a second, which grow with what the window has.
   private(set) var series = TimeBuckets<ReportBucket>()
-  /// What TCP shows over time, in such steps.
+  /// The metrics of TCP over time, in the same steps.
   private(set) var transport = TimeBuckets<TransportBucket>()
   private(set) var connections = TrackedConnections()
   /// Attempts that failed, the latest ones.
@@ -160,7 +160,7 @@ final class PageSink: EngineSink {
     if at >= begin { transport.open(at: at) }
   }
 
-  /// Adds bytes of packets.
+  /// Adds the bytes of packets.
   func add(_ bytes: TimeBuckets<TransportBucket>) {
     transport.add(bytes)
     transport.drop(before: begin)
