@@ -56,8 +56,8 @@ package final class AlertMonitor: EngineSink {
   let collectsEvidence: Bool
   /// Is told when a rule has as many states as it may, once for each rule.
   package var overflowed: ((AlertRule) -> Void)?
-  /// Whether messages that wait for an answer when the run ends count as unknown, because the next run takes up what was counted, but
-  /// cannot tell what answers to messages of this one are, nor whether they came in between.
+  /// Whether messages that are pending when the run ends count as unknown: the next run resumes the counters, but it cannot tell which answers belong
+  /// to messages of this one, nor whether they came in between.
   @exclusivity(unchecked) package var countsPendingAsUnknown = false
   /// Says which messages the filters of the rules choose; `nil` where no rule has one, or will.
   let selector: (any MessageSelector)?
@@ -78,7 +78,7 @@ package final class AlertMonitor: EngineSink {
   @exclusivity(unchecked) var lastConnection: MonitoredConnection?
   /// Connections that are over, oldest first: late answers may still come for a while.
   var finished: [UInt32] = []
-  /// Exchanges that were resolved before the frame of their first copy was told: it comes next.
+  /// Exchanges that were resolved before the frame of their first transmission was reported, which comes next.
   @exclusivity(unchecked) var early: [Exchange] = []
   /// By how many microseconds the interval before the heartbeat whose frame is told next differs from the one before it.
   @exclusivity(unchecked) var beatChange: Nanoseconds?

@@ -55,7 +55,7 @@ extension Browser {
     let client = connections.rows.items.reduce(0) { max($0, $1.client.utf8.count) }
     let server = connections.rows.items.reduce(0) { max($0, $1.server.utf8.count) }
     let hasOneWay = totals.oneWay > 0
-    // Where nothing is decoded, the ends and the protocol matter more than unknown counts.
+    // Where nothing is decoded, endpoints and protocol matter more than unknown counts.
     let isRead = totals.connections.all == 0 || totals.connections.undecoded < totals.connections.all
     func counted(_ count: KeyPath<StoredConnection, Int64>, _ colour: Style.Colour? = nil) -> (StoredConnection) -> (
       String, Style

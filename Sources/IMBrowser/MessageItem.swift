@@ -16,12 +16,12 @@ package struct MessageItem: Equatable, Sendable {
   let retries: String
   /// The time to its answer: `23.1 ms`; empty without one.
   let roundTrip: String
-  /// What became of it, in words: `✓`, `unanswered: network`, `rejected: not_authorized`; then what else is known of it, what matters most
-  /// first: `late`, `1 after the answer`.
+  /// The outcome in words: `✓`, `unanswered: network`, `rejected: not_authorized`; then further facts, the most important first: `late`, `1 after the
+  /// answer`.
   private let outcomes: [String]
-  /// When it was delivered or read: `read after 5.03 s`, and `read 5.03 s`.
+  /// The times of delivery and reading: `read after 5.03 s`, and in short `read 5.03 s`.
   private let receipts: [String], shortReceipts: [String]
-  /// The name of the status with which it was rejected; `nil` of other messages.
+  /// The name of the status with which it was rejected; `nil` for other messages.
   private let rejection: String?
   /// What is wrong with it, as a letter: `!` failed, `R` retried, `~` late, duplicate or unknown; a blank for nothing.
   package let mark: String
@@ -46,7 +46,7 @@ package struct MessageItem: Equatable, Sendable {
       after.map { (name, Words.shortLength($0)) }
     }
     self.receipts = receipts.map { "\($0) after \($1)" }
-    // What is read is delivered.
+    // A message that was read was also delivered.
     shortReceipts = receipts.suffix(1).map { "\($0) \($1)" }
     rejection = message.fate == .rejected ? message.status : nil
     retries = message.retries > 0 ? "R\(message.retries)" : ""
@@ -70,11 +70,10 @@ package struct MessageItem: Equatable, Sendable {
     return String(out.text.prefix(10))
   }
 
-  /// What became of it, and as much else of it as fits into `width` cells. `hasReceipts` says whether that is also when it was read,
-  /// and `isShort` whether in few words.
+  /// The outcome, and as many further facts as fit into `width` cells. `hasReceipts` includes the time of reading, and `isShort` shortens it.
   package func outcome(width: Int = .max, isShort: Bool = false, hasReceipts: Bool = true) -> String {
     var text = outcomes[0]
-    // The mark in front of the row says that it failed.
+    // The mark at the beginning of the row already shows the failure.
     if cells(text) > width, let rejection, Int(rejection) == nil { text = rejection }
     var further = outcomes.dropFirst() + (hasReceipts ? isShort ? shortReceipts : receipts : [])
     var room = width - cells(text)

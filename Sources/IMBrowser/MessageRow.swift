@@ -33,7 +33,7 @@ struct MessageRow: RowViewModel {
     let isWide = layout.width >= 120, isNarrow = layout.width < 70
     var parts = [RowPart(text: item.mark, style: style.with(.bold), width: 1)]
     if layout.width >= 56 {
-      // Few captures need more in a row that has room for little else.
+      // In a row this narrow, few captures need a wider column.
       let number = String(message.id)
       let width = isWide ? 8 : max(5, number.utf8.count)
       parts.append(RowPart(text: number, style: Style(.faint), width: width, isRight: true))
@@ -56,7 +56,7 @@ struct MessageRow: RowViewModel {
     if isWide {
       parts.append(RowPart(text: "\(message.byteCount) B", style: plain, width: 9, isRight: true))
     }
-    // Where a row has little room, what was said counts more than when it was read.
+    // In a narrow row, the text matters more than the time of reading.
     let hasReceipts = isWide || !layout.showsTexts || item.text.isEmpty
     if isNarrow {
       let words = [item.roundTrip, item.retries].filter { !$0.isEmpty }
@@ -73,7 +73,7 @@ struct MessageRow: RowViewModel {
     return parts
   }
 
-  /// Cells that are left of a row behind its columns.
+  /// The cells that are left in a row after its columns.
   private static func room(_ layout: RowLayout, _ columns: [RowPart]) -> Int {
     layout.width - columns.reduce(0) { $0 + ($1.width ?? cells($1.text)) + 1 }
   }

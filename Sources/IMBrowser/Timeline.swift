@@ -3,7 +3,7 @@ package import IMStore
 import IMTerminal
 package import IMWire
 
-/// Metrics over time that are wanted.
+/// A request for metrics over time.
 package struct TimelineRequest: Equatable, Sendable {
   /// The time; `nil` for all that the store has.
   package var times: Range<Timestamp>?
@@ -14,7 +14,7 @@ package struct TimelineRequest: Equatable, Sendable {
   package init() {}
 }
 
-/// Metrics over time as a line of small graphs, and the brush that chooses a part of the time.
+/// Metrics over time as a line of small graphs, and the brush that selects a time range.
 package struct Timeline: Sendable {
   /// Stretches of time that are asked for, at most: as many as the widest line has columns, and some more.
   package static let limit = 480

@@ -47,7 +47,7 @@ package enum CommunityID {
     return text(hash.words)
   }
 
-  /// Whether `a` is not the greater of two ends.
+  /// Whether `a` is not the greater of two endpoints.
   static func isOrdered(_ a: Endpoint, _ b: Endpoint) -> Bool {
     (a.address.high, a.address.low, a.port) <= (b.address.high, b.address.low, b.port)
   }

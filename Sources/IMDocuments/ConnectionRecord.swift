@@ -50,7 +50,7 @@ struct ConnectionRecord: ~Copyable {
   private var knownID: CommunityID.Text?
   private var hasUID = false
   private var knownUID: ConnectionUID.Text?
-  /// Where the last message of each direction began, the client's first, and how many began there before it.
+  /// The position of the last message of each direction, the client's first.
   private var positions: InlineArray<2, StreamPosition?> = [nil, nil]
 
   init(_ info: ConnectionInfo) { self.info = info }
@@ -99,7 +99,7 @@ struct ConnectionRecord: ~Copyable {
     if sessionNumber == nil { sessionName = name }
   }
 
-  /// The connection's name in every run, made once; `nil` where no packet of it is known.
+  /// The connection's name in every run, computed once; `nil` if no packet of it is known.
   mutating func uid() -> ConnectionUID.Text? {
     if !hasUID {
       knownUID = ConnectionUID.text(of: info)
@@ -108,8 +108,8 @@ struct ConnectionRecord: ~Copyable {
     return knownUID
   }
 
-  /// The position of a message whose first copy's frame begins at `offset` in the stream of `direction`. Those that came in one
-  /// compressed WebSocket message may begin at the same byte.
+  /// The position of a message whose first transmission has its frame at `offset` in the stream of `direction`. Messages that came in one compressed
+  /// WebSocket message may begin at the same byte.
   mutating func position(at offset: UInt64, _ direction: Direction) -> StreamPosition {
     let way = Int(direction.rawValue & 1)
     var position = StreamPosition(offset: offset)

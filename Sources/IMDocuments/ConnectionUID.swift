@@ -1,19 +1,19 @@
 import IMEngine
 import IMWire
 
-/// The name that a connection has in the documents of every run that begins to see it with the same packet: whichever other
-/// connections, files and shards that run has.
+/// The name of a connection in the documents of every run that first sees it with the same packet, whatever other connections, files and shards that
+/// run has.
 ///
 ///     26 digits in base 32 of the first 16 bytes of SHA-256(4 or 6, address, address, port, port, time, sequence number)
 ///
-/// The lesser end comes first, as in a Community ID. Addresses have 4 or 16 bytes, ports 2, the time of the connection's first packet
-/// in microseconds has 8, and that packet's TCP sequence number 4; all are big endian. Nanoseconds stay out, since a copy of a
-/// capture may have lost them.
+/// The lesser endpoint comes first, as in a Community ID. Addresses have 4 or 16 bytes, ports 2, the time of the connection's first packet in
+/// microseconds 8, and that packet's TCP sequence number 4; all are big-endian. Nanoseconds are left out, since a copy of a capture may have lost
+/// them.
 enum ConnectionUID {
-  /// Its characters.
+  /// The characters of the name.
   typealias Text = InlineArray<26, UInt8>
 
-  /// The name of a connection; `nil` where no packet of it is known.
+  /// The name of a connection; `nil` if no packet of it is known.
   static func text(of info: ConnectionInfo) -> Text? {
     guard info.firstSeen != .distantPast else { return nil }
     let ends = CommunityID.isOrdered(info.peer, info.server) ? [info.peer, info.server] : [info.server, info.peer]

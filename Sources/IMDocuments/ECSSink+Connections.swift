@@ -113,8 +113,8 @@ extension ECSSink {
   private static let maximumOrphans = 65_536, maximumOrphansOfOne = 1_024
   private static let maximumEarly = 64
 
-  /// Writes the document of an exchange that was not answered, or too late, unless there were enough of them. `offset` is where its
-  /// first copy stands in its stream.
+  /// Writes the document of an exchange that was answered late or not at all, unless there were enough of them. `offset` is the offset of its first
+  /// transmission in its stream.
   func tellTrouble(_ exchange: Exchange, _ role: FrameRole, _ offset: UInt64, _ record: ConnectionRegistry.Record) {
     guard let issue = Issue(trouble: exchange, role, at: offset) else { return }
     tell(issue, record)

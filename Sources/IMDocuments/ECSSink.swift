@@ -58,7 +58,7 @@ package final class ECSSink: EngineSink {
   @exclusivity(unchecked) var statuses = StatusRegistry()
   @exclusivity(unchecked) var clock = PeriodClock()
   @exclusivity(unchecked) private(set) var roles: RoleTable
-  /// Exchanges that were resolved before the frame of their first copy was told: it comes next.
+  /// Exchanges that were resolved before the frame of their first transmission was reported, which comes next.
   @exclusivity(unchecked) var early: [Exchange] = []
   /// The interval before the heartbeat whose frame is told next, and how much it differs from the one before it.
   @exclusivity(unchecked) var beat: (interval: Nanoseconds, change: Nanoseconds?)?

@@ -65,7 +65,7 @@ extension ECSWriter {
     if let server = alert.server { self.server(server, &lines) }
     if let connection = alert.connection {
       let uid = ConnectionUID.text(of: connection)
-      // One that was seen by an earlier run only has no number in this one.
+      // A connection that only an earlier run saw has no number in this one.
       if connection.serial > 0 || uid != nil {
         lines.open("conn")
         connectionIDs(connection.serial, uid, &lines)

@@ -3,7 +3,7 @@ import IMMetrics
 import IMOutput
 import IMWire
 
-/// Ids of connections and of what happened on them.
+/// IDs of connections and of their events.
 ///
 /// | document | `event.id` | where |
 /// |---|---|---|
@@ -11,23 +11,23 @@ import IMWire
 /// | weird | `UID-0-1234-gap`, `UID-0-1234-ignored_reset-TIME` | the same |
 /// | connection | `UID-r-TIME`, `UID-open-TIME`, `UID-evicted-TIME`, `UID-end` | |
 ///
-/// A second one of the same place has `.1` at its end. Other documents' ids begin with `runPrefix`.
+/// A further event at the same place has `.1` at its end. IDs of other documents begin with `runPrefix`.
 extension ECSWriter {
-  /// The connection's number in the run, which tools read from its id: `RUN-7`.
+  /// Writes the connection's ID in the run, from which tools read its number: `RUN-7`.
   func connectionID(_ serial: UInt32, _ out: inout ByteWriter) {
     out.raw(run.bytes)
     out.byte(UInt8(ascii: "-"))
     out.number(serial)
   }
 
-  /// `imdump.conn.id`, quotes included.
+  /// Writes `imdump.conn.id`, including quotes.
   func connectionID(_ serial: UInt32, _ lines: inout JSONLines) {
     lines.writer.byte(UInt8(ascii: "\""))
     connectionID(serial, &lines.writer)
     lines.writer.byte(UInt8(ascii: "\""))
   }
 
-  /// `id` and `uid` of `imdump.conn`, where they are known.
+  /// Writes `id` and `uid` of `imdump.conn`, if they are known.
   func connectionIDs(_ serial: UInt32, _ uid: ConnectionUID.Text?, _ lines: inout JSONLines) {
     if serial > 0 {
       lines.key("id")
@@ -41,7 +41,7 @@ extension ECSWriter {
     }
   }
 
-  /// What all ids of a connection's events begin with: its UID, or its id in the run where no packet of it is known.
+  /// Writes the prefix of the IDs of all events of a connection: its UID, or its ID in the run if no packet of it is known.
   func eventPrefix(_ record: ConnectionRegistry.Record, _ out: inout ByteWriter) {
     if let uid = record.pointee.uid() {
       out.bytes(uid)
@@ -50,8 +50,8 @@ extension ECSWriter {
     }
   }
 
-  /// The same and the end that sends in `direction`, `UID-0-`: 0 is the lesser address and port, since who is the client may be a
-  /// guess that another run does not share.
+  /// Writes that prefix and the endpoint that sends in `direction`, `UID-0-`. 0 is the lesser address and port, since the choice of the client may be
+  /// a guess that another run does not share.
   func streamPrefix(_ record: ConnectionRegistry.Record, _ direction: Direction, _ out: inout ByteWriter) {
     eventPrefix(record, &out)
     let info = record.pointee.info
@@ -59,8 +59,8 @@ extension ECSWriter {
     out.literal(isLesser ? "-0-" : "-1-")
   }
 
-  /// `event.id` of an issue: `UID-0-1234-gap`, with its stream offset, its time where the stream may have stood still, and its number
-  /// where all that is the same as of the one before.
+  /// Writes `event.id` of an issue: `UID-0-1234-gap`, with its stream offset, its time if the stream may not have advanced, and its number if all of
+  /// that equals the previous issue's.
   func eventID(
     _ issue: Issue, _ admission: WeirdLimiter.Admission, _ record: ConnectionRegistry.Record, _ out: inout ByteWriter
   ) {
@@ -77,9 +77,9 @@ extension ECSWriter {
     out.number(admission.repetition)
   }
 
-  /// `event.id` of a connection's report: `UID-end` of the last one; `UID-open-TIME` where the capture ended before the connection, and
-  /// `UID-evicted-TIME` where this run forgot it, with the time of its last packet; `UID-r-TIME` while it lives, with the time at which
-  /// it was due. Times are microseconds.
+  /// Writes `event.id` of a connection's report: `UID-end` for the last one; `UID-open-TIME` if the capture ended before the connection, and
+  /// `UID-evicted-TIME` if this run evicted it, with the time of its last packet; `UID-r-TIME` while it is open, with the time at which the report
+  /// was due. Times are in microseconds.
   func eventID(_ report: ConnectionReport, _ record: ConnectionRegistry.Record, _ out: inout ByteWriter) {
     eventPrefix(record, &out)
     if !report.isFinal {
@@ -93,7 +93,7 @@ extension ECSWriter {
     }
   }
 
-  /// `event.id`, which `id` writes.
+  /// Writes `event.id`, with `id` writing its value.
   @inline(__always)
   func eventID(_ lines: inout JSONLines, _ id: (inout ByteWriter) -> Void) {
     lines.key("id")

@@ -12,8 +12,8 @@ extension ECSWriter {
   /// written as a JSON string.
   private static var room: Int { 2_048 }
 
-  /// The document of one message whose fate was decided. `position` is where its first copy begins, and `facts` are those of that
-  /// copy's frame, if they were kept.
+  /// The document of one message whose fate was decided. `position` is the position of its first transmission, and `facts` are those of that
+  /// transmission's frame, if they were kept.
   ///
   /// An answer after the message was given up changes its fate: that is a second document, with the same `imdump.msg.id`
   /// and `late`. A lean one leaves out what repeats other fields and what describes the wire.
@@ -227,8 +227,8 @@ extension ECSWriter {
     if exchange.copies == 1 { pen.literal(" copy") } else { pen.literal(" copies") }
   }
 
-  /// The id of a message, `UID-0-1234`: its place in the stream, since numbers on the wire are used again, and those of the run are
-  /// other ones in another.
+  /// The ID of a message, `UID-0-1234`: it has the position in the stream, since sequence numbers are reused on the wire, and message numbers differ
+  /// between runs.
   @inline(__always)
   func identity(_ position: StreamPosition, _ texts: MessageTexts, _ way: Int, _ pen: inout UncheckedWriter) {
     pen.part(texts[way == 0 ? .fromClient : .fromServer])

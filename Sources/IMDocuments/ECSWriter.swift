@@ -53,9 +53,9 @@ final class ECSWriter {
 
   let context: ECSContext
   let options: ECSOptions
-  /// The run's name, as it begins `imdump.conn.id`.
+  /// The run's name, with which `imdump.conn.id` begins.
   let run: Piece
-  /// The run's name and the interface, where there is one: ids of what is no connection's own begin with it.
+  /// The run's name and the interface, if there is one: the prefix of IDs of everything that belongs to no connection.
   let runPrefix: String
   @exclusivity(unchecked) private(set) var profiles: [Profile]
   /// Members of the document, of `event` and of `imdump` that never change, by dataset.

@@ -2,9 +2,8 @@ import IMEngine
 import IMWire
 
 extension Issue {
-  /// What an exchange whose fate was just decided gives to complain of: no answer, or one that came too late. `nil` where
-  /// there is nothing, where it is open at the capture's end, and where a wrong checksum has been told already. `offset` is where the
-  /// first copy stands in its stream.
+  /// The problem of an exchange whose fate was just decided: no answer, or a late one. `nil` if there is none, if the exchange is pending at the end
+  /// of the capture, and if a wrong checksum was already reported. `offset` is the offset of the first transmission in its stream.
   init?(trouble exchange: Exchange, _ role: FrameRole, at offset: UInt64) {
     let isAnswered = exchange.latency != nil
     let message = IssueDetails.Message(kind: exchange.kind, sequence: exchange.sequence)
@@ -26,7 +25,7 @@ extension Issue {
       byteCount: UInt64(exchange.bodyCount))
   }
 
-  /// Whether its time tells it from others of its name and direction, since the stream may stand still between them.
+  /// Whether its time distinguishes it from others of its name and direction, since the stream may not advance between them.
   var isKnownByTime: Bool {
     switch kind {
     case .ignoredReset, .outOfWindow, .inconsistentRetransmission: true

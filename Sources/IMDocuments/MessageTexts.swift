@@ -11,8 +11,8 @@ import IMWire
 ///
 ///     part       text
 ///     connection RUN-7","uid":"UID: the values of `imdump.conn.id` and `uid`, without the first and the last quote
-///     fromClient UID-0-, as ids of the client's messages begin
-///     fromServer UID-1-, as those of the server's do
+///     fromClient UID-0-, the prefix of the IDs of the client's messages
+///     fromServer UID-1-, the prefix of the IDs of the server's messages
 ///     peer       "ip":"10.0.0.5","port":52344
 ///     server     "ip":"203.0.113.9","port":8080
 ///     client     the members of `client`; empty where they are those of `peer`

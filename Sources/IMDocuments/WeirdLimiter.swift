@@ -10,14 +10,14 @@ struct WeirdLimiter {
   struct Admission: Equatable {
     var count: UInt64
     var suppressed: UInt64
-    /// How many issues in front of this one were of the same name, at the same place and, where that counts, at the same time.
+    /// The number of preceding issues with the same name, the same place and, if it counts, the same time.
     var repetition: UInt32
   }
 
-  /// What tells an issue from others of its name and direction.
+  /// The properties that distinguish an issue from others of its name and direction.
   private struct Place: BitwiseCopyable {
     var offset: UInt64
-    /// Counts only where `Issue.isKnownByTime`; else 0.
+    /// Counts only if `Issue.isKnownByTime`; otherwise 0.
     var microseconds: Int64
     var repetition: UInt32 = 0
 
@@ -34,12 +34,12 @@ struct WeirdLimiter {
     var written: UInt32 = 0
     var windowStart: Timestamp
     var last: Issue
-    /// Those of the last issue of each direction, the client's first.
+    /// The places of the last issue of each direction, the client's first.
     var places: InlineArray<2, Place?> = [nil, nil]
-    /// That of `last`.
+    /// The repetition of `last`.
     var repetition: UInt32 = 0
 
-    /// Takes note of an issue.
+    /// Registers an issue.
     mutating func take(_ issue: Issue) {
       count += 1
       last = issue

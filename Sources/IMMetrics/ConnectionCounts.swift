@@ -10,7 +10,7 @@ package struct ConnectionCounts: Equatable, Sendable {
   package var closed: UInt64 = 0, reset: UInt64 = 0
   /// Connections of a session whose last one had ended before.
   package var reconnects: UInt64 = 0
-  /// Of the reconnects, those whose last connection both sides had closed.
+  /// The reconnects after a connection that both sides had closed.
   package var reconnectsAfterClose: UInt64 = 0
 
   /// All zero.

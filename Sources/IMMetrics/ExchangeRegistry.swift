@@ -2,7 +2,7 @@
 ///
 /// Ids count up, so the newest stand in a ring. One that is still open when its place is needed moves to a table.
 package struct ExchangeRegistry: Sendable {
-  /// An exchange and what was entered with it. 16 bytes, since there are many.
+  /// An exchange and its registered data. 16 bytes, since there are many.
   package struct Entry: Sendable {
     private static let settled: UInt16 = 1 << 15, logged: UInt16 = 1 << 14
 
@@ -10,7 +10,7 @@ package struct ExchangeRegistry: Sendable {
     package let id: UInt32
     /// The caller's number of what it belongs to: a connection, an endpoint.
     package let owner: UInt32
-    /// The low 46 bits of its offset, which no stream below 64 TiB exceeds, and above them the two facts.
+    /// The low 46 bits of its offset, which no stream below 64 TiB exceeds, and the two flags above them.
     private let low: UInt32
     private var high: UInt16
     private let ordinal: UInt16
@@ -26,7 +26,7 @@ package struct ExchangeRegistry: Sendable {
       ordinal = position.ordinal
     }
 
-    /// Where its first copy begins.
+    /// The position of its first transmission.
     package var position: StreamPosition {
       StreamPosition(offset: UInt64(high & (Self.logged - 1)) &<< 32 | UInt64(low), ordinal: ordinal)
     }
@@ -49,7 +49,7 @@ package struct ExchangeRegistry: Sendable {
     mask = UInt32(truncatingIfNeeded: ring.count - 1)
   }
 
-  /// Enters an exchange that has just begun at `position`.
+  /// Registers an exchange that has just begun at `position`.
   package mutating func add(_ id: UInt32, owner: UInt32, at position: StreamPosition, isLogged: Bool = false) {
     let place = Int(id & mask)
     if !ring[place].isSettled, ring[place].id != id, stale.count < Self.maximumStale {

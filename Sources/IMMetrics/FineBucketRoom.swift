@@ -16,7 +16,7 @@ package struct FineBucketRoom: Sendable {
     fit(&trips, since: before)
   }
 
-  /// Makes room for what `trips` have more than `before` fine buckets.
+  /// Makes room for the fine buckets that `trips` has beyond `before`.
   @inline(__always)
   package mutating func fit(_ trips: inout RTTByDirection, since before: Int) {
     let added = trips.fineBuckets - before

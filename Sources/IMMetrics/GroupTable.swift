@@ -74,7 +74,7 @@ package struct GroupTable: Sendable {
     guard newest[place] != serial else { return }
     let pair = UInt64(place) << 32 | UInt64(serial)
     let hasRoom = pairs.count < maximumPairs
-    // Without room for more pairs a connection counts when it is the group's first, or newer than those before.
+    // If there is no room for more pairs, a connection counts if it is the group's first, or newer than those before.
     let isNew =
       hasRoom
       ? pairs.insert(pair).inserted

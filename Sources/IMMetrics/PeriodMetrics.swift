@@ -31,7 +31,7 @@ package struct PeriodMetrics: Sendable {
   /// Nothing counted.
   package init() {}
 
-  /// Makes its round trips fit into `room`, as far as they have more than `before` fine buckets.
+  /// Fits its round trips into `room`, as far as they have more than `before` fine buckets.
   mutating func fit(into room: inout FineBucketRoom, since before: Int) { room.fit(&roundTrips, since: before) }
 
   /// Counts an exchange whose fate was decided; `elsewhere` when an earlier period has counted it.

@@ -45,7 +45,7 @@ package struct PeriodSeries: Sendable {
 
   /// The periods in which something happened, by their number.
   package private(set) var rows: [Int64: Row] = [:]
-  /// For exact percentiles of all periods together, 64 MiB.
+  /// The memory for exact percentiles of all periods together, 64 MiB.
   private var room = FineBucketRoom(bytes: 64 << 20)
   /// What came when there was no room for another period.
   package private(set) var others: Row?

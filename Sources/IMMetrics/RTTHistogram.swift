@@ -16,7 +16,7 @@ package struct RTTHistogram: Equatable, Sendable {
 
   /// The most samples that are a list.
   private static var mostLoose: Int { 96 }
-  /// Counts stop here: those of an earlier process come from a file, so their sum may be any.
+  /// The limit of counts: those of an earlier process come from a file, so their sum may be arbitrarily large.
   private static var mostSamples: UInt64 { 1 << 62 }
 
   private var settled: [Bucket] = []
@@ -190,7 +190,7 @@ package struct RTTHistogram: Equatable, Sendable {
 
   private mutating func addBuckets(of other: RTTHistogram) {
     var other = other
-    // A list has all samples, so that the order of additions decides nothing.
+    // A list contains all samples, so that the order of additions does not matter.
     if other.isList { other.isCompact = false }
     fold()
     other.fold()

@@ -23,7 +23,7 @@ struct ElementLabel {
     (name, isHidden) = (plan.tagNames[tlv.tag], plan.sensitiveTags.contains(tlv.tag))
   }
 
-  /// The named field that an element's tag has; `nil` where the profile names none.
+  /// The named field of an element's tag; `nil` if the profile names none.
   static func field(of tlv: TLVRef, in body: RawSpan, _ plan: ProtocolPlan, _ names: FieldPlan) -> Int? {
     names.element(vendor: plan.vendor(of: tlv, in: body), tag: UInt64(tlv.tag))
   }

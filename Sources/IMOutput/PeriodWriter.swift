@@ -24,8 +24,8 @@ package struct PeriodWriter {
   /// The table of a run that is over.
   private var table: TextTable
 
-  /// A writer. `isLive`: connections may end later, so their columns are left out. `hasChecksums`: whether a profile has some. `width` is that
-  /// of the terminal, if lines go to one.
+  /// Creates a writer. With `isLive`, connections may end later, so their columns are left out. `hasChecksums` is whether a profile has some, and
+  /// `width` is that of the terminal, if lines are printed on one.
   package init(
     isJSON: Bool, isLive: Bool, hasChecksums: Bool, zone: LocalZone, width: Int? = nil, bounds: @escaping Bounds
   ) {

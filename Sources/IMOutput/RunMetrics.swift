@@ -14,7 +14,7 @@ package struct RunMetrics {
   /// The statuses that answers gave.
   package let statuses: StatusRegistry
 
-  /// Metrics of their parts.
+  /// Metrics made of their parts.
   package init(
     run: RunSnapshot, endpoints: [(key: EndpointKey, metrics: EndpointMetrics)], others: EndpointMetrics? = nil,
     worst: WorstConnections, statuses: StatusRegistry = StatusRegistry()

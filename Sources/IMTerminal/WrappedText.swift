@@ -1,8 +1,8 @@
 /// The lines of a text that is wrapped to `width` cells, 2 at least; at most `limit` of them.
 ///
-/// A line ends behind a blank or beside a wide character where that leaves it at least half full, and else between any two clusters; no
-/// cluster is cut. With `keepsWords`, it ends behind a blank wherever there is one. Blanks at the end of a line may stand over its edge. Together the lines are the text. A line break of the text is what
-/// the caller makes of it: here it is a character as any other.
+/// A line ends after a blank or beside a wide character if that leaves it at least half full, and otherwise between any two clusters; no
+/// cluster is cut. With `keepsWords`, it ends after a blank wherever there is one. Blanks at the end of a line may extend beyond its edge.
+/// Together, the lines are the text. A line break in the text is a character like any other: the caller interprets it.
 package func wrapped(_ text: String, cells width: Int, limit: Int = .max, keepsWords: Bool = false) -> [Substring] {
   let width = max(2, width)
   var lines: [Substring] = []

@@ -97,6 +97,6 @@ extension AlertOptions: OptionGroup {
 }
 
 extension AlertOptions {
-  /// The help of `--state`, of the commands that evaluate rules over packets.
+  /// The help of `--state` for commands that evaluate rules over packets.
   static let stateHelp = "Keep the state of the rules in this file, and continue from it in the next run."
 }

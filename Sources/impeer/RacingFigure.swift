@@ -3,7 +3,7 @@ import IMEndpoint
 
 /// One figure of racing that is to be another: `--racing NAME=NUMBER`, for experiments.
 struct RacingFigure: OptionValue, Equatable {
-  /// Metrics by their names; times are in milliseconds.
+  /// The metrics by name; times are in milliseconds.
   enum Name: String, CaseIterable {
     case minimum
     case factor

@@ -133,7 +133,7 @@ extension ECSWriter {
     out.attribute("client.address") { $0.address(info.client.address) }
     out.attribute("client.port", number: UInt64(info.client.port))
     server(info.server, attributes: &out)
-    // An alert's connection that was seen by an earlier run only has no number in this one.
+    // An alert's connection that only an earlier run saw has no number in this one.
     if info.serial > 0 { out.attribute("imdump.conn.id") { connectionID(info.serial, &$0) } }
     if let uid { out.attribute("imdump.conn.uid") { $0.bytes(uid) } }
     switch session {

@@ -61,16 +61,16 @@ package final class PeerReport {
 
   // MARK: State
 
-  /// Takes up what an earlier run has counted and told, before the first event, at `time`; `old` are the rules of `snapshot.text`.
-  /// What is counted of a connection goes on where the client has the same address and port.
+  /// Resumes the counters and alerts of an earlier run, before the first event, at `time`; `old` are the rules of `snapshot.text`. The counters of a
+  /// connection go on if the client has the same address and port.
   package func resume(_ snapshot: AlertSnapshot, rules old: [AlertRule], at time: Timestamp) -> RuleChanges {
     monitor?.resume(snapshot, rules: old, watchedFrom: time) ?? RuleChanges()
   }
 
-  /// What the rules have counted and told so far; `text` is the file of the rules. `nil` where nothing was counted.
+  /// The counters and alerts of the rules so far; `text` is the text of the rules file. `nil` if nothing was counted.
   package func snapshot(text: String) -> AlertSnapshot? { monitor?.snapshot(text: text) }
 
-  /// The alerts that fire.
+  /// The firing alerts.
   package var firing: [AlertEvent] { monitor?.firing ?? [] }
 
   // MARK: connections
@@ -192,7 +192,7 @@ package final class PeerReport {
     writeEnded()
   }
 
-  /// Writes the last document and evaluates the rules once more. Where their state is kept, what is not over is left to the next run.
+  /// Writes the last document and evaluates the rules once more. If their state is kept, unfinished evaluations are left to the next run.
   package func finish(at time: Timestamp, keepsState: Bool = false) {
     tick(time)
     if keepsState {

@@ -18,7 +18,7 @@ package struct MetricsFigures {
   /// The process, live: seconds since 1970 when it began, CPU seconds, the most bytes of memory it has had.
   package var process: (startedAt: Double, cpuSeconds: Double, residentBytes: UInt64)?
 
-  /// Metrics of their parts.
+  /// Metrics made of their parts.
   package init(
     version: String, summary: Summary, endpoints: [EndpointKey], reconnects: UInt64, memoryBytes: Int,
     memoryLimit: Int, connections: Int, process: (startedAt: Double, cpuSeconds: Double, residentBytes: UInt64)?

@@ -113,8 +113,8 @@ package struct FrameTextWriter {
     )
   }
 
-  /// Appends what the style asks for beneath a frame's line: fields and elements, text, bytes. Nothing that the line shows is shown
-  /// again, and no element that a named field shows, but with `verbosity` 2.
+  /// Appends the lines that the style requests below a frame's line: fields and elements, text, bytes. They repeat nothing that the frame's line
+  /// shows, and no element that a named field shows, except with `verbosity` 2.
   package func beneath(
     _ frame: Frame, _ info: ConnectionInfo, _ shown: ShownProperties, bytes: RawSpan, body: RawSpan, tlvs: Span<TLVRef>,
     fields: [NamedField],

@@ -7,6 +7,6 @@ package func shellWord(_ word: String) -> String {
         || "-_./:=,+@%".utf8.contains(byte)
     }
   if isPlain { return word }
-  // By scalars: a quote with a combining mark behind it ends the shell's word all the same.
+  // By Unicode scalars: a quote ends the shell's word even if a combining mark follows it.
   return "'" + word.unicodeScalars.reduce(into: "") { $0 += $1 == "'" ? "'\\''" : String($1) } + "'"
 }

@@ -2,11 +2,11 @@ import IMEngine
 import IMFields
 import IMWire
 
-/// What the line of a frame or of a message says already, so that the lines beneath it do not say it again.
+/// The properties that the line of a frame or of a message already shows, so that the lines below do not repeat them.
 package struct ShownProperties {
-  /// Whether the line has the status of the frame itself, and not that of its answer.
+  /// Whether the line shows the status of the frame itself, and not that of its answer.
   package var hasStatus = false
-  /// Whether the line has the subject.
+  /// Whether the line shows the subject.
   package var hasSubject = false
   /// The number that the frame acknowledges; `nil` where it acknowledges none.
   package var ackOf: UInt64?
@@ -14,11 +14,11 @@ package struct ShownProperties {
   /// The line of a message: its type, number, session and length, but neither subject nor status.
   package static let message = ShownProperties()
 
-  /// The longest text that a line has in full.
+  /// The maximum length of a text that a line shows in full.
   private static let longestText = 64
-  /// Named fields of bodies that are the number of a message.
+  /// The named fields of bodies that are the number of a message.
   private static let numbers: Set = ["packet_id", "sequence", "seq", "ref", "id", "invocation_id", "client_seq"]
-  /// Named fields of bodies that are the number of the message that an answer is for.
+  /// The named fields of bodies that are the number of the message that an answer is for.
   private static let answered: Set = ["acknowledged", "answered_sequence", "packet_id"]
 
   /// The indices of those of `fields` that repeat the line of `frame`.
@@ -36,7 +36,7 @@ package struct ShownProperties {
           repeated.insert(i)
         }
       case .text(let text):
-        // Of two fields with the same text, the first one is what the line has.
+        // If two fields have the same text, the first one is the one in the line.
         guard let place = texts.firstIndex(of: text) else { continue }
         texts.remove(at: place)
         repeated.insert(i)
@@ -53,7 +53,7 @@ package struct ShownProperties {
     func isPart(of field: Field) -> Bool { field.isPresent && range?.overlaps(field.byteRange) ?? false }
     let hasNumber = frame.flags.contains(.sequence)
     if number == UInt64(frame.bodyCount), name == "payload_size" || isPart(of: layout.length) { return true }
-    // The line names the type, where the profile does.
+    // The line names the type, if the profile does.
     let isNamed = Int(frame.kind.pointee.index) < plan.typeNames.count
     if number == frame.type, isNamed, isPart(of: layout.type) { return true }
     if number == frame.session, isPart(of: layout.session) { return true }
@@ -62,7 +62,7 @@ package struct ShownProperties {
     return number == ackOf && Self.answered.contains(name)
   }
 
-  /// A text of the frame that its line has in full; empty where it has none, or only the beginning.
+  /// A text of the frame that its line shows in full; empty if it has none, or if the line shows only its beginning.
   private static func text(_ bytes: RawSpan, _ frame: Frame, _ offset: Int, _ count: Int) -> [String] {
     guard (1...longestText).contains(count) else { return [] }
     let start = frame.start &+ offset
@@ -70,12 +70,12 @@ package struct ShownProperties {
     return bytes.withUnsafeBytes { String(validating: $0[start..<start + count], as: UTF8.self).map { [$0] } ?? [] }
   }
 
-  /// Which of `tlvs` are named fields as well; empty where none is. A list with an element that has no name is not among them.
+  /// The elements of `tlvs` that are named fields as well; empty if there are none. A list with an unnamed element is not among them.
   static func named(
     _ tlvs: Span<TLVRef>, in body: RawSpan, _ fields: [NamedField], _ plan: ProtocolPlan, _ names: FieldPlan
   ) -> [Bool] {
     guard tlvs.count > 0, !fields.isEmpty else { return [] }
-    // Of a tag that is in the frame twice, a field may have the first value only: then the second is shown as an element.
+    // If a tag is in the frame twice, a field may have only the first value: then the second is shown as an element.
     var counts: [Int: Int] = [:]
     for field in fields { count(field, in: &counts) }
     var named: [Bool] = []

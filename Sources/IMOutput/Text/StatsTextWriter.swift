@@ -119,7 +119,7 @@ package struct StatsTextWriter {
     line("not successful, by cause: ", MetricSentences.parts(.causes, Catalogue.fates, total.messages), to: &out)
   }
 
-  /// What was rejected, with what status: `rejected: connect with not_authorized (5): 3`.
+  /// Rejections by type and status: `rejected: connect with not_authorized (5): 3`.
   private func rejections(_ figures: RunMetrics, to out: inout ByteWriter) {
     let counts = figures.total.rejections
     let rows = RejectionRow.rows(counts, figures.summary.plans, figures.statuses)
@@ -183,8 +183,8 @@ package struct StatsTextWriter {
     line("problems: ", parts.isEmpty ? ["none"] : parts, to: &out)
   }
 
-  /// What the unanswered frames are: messages, as they are counted everywhere, and what else asks for an answer, by its role. `nil` where
-  /// there are none.
+  /// The kinds of unanswered frames: messages, as they are counted everywhere, and other frames that expect an answer, by role. `nil` if there are
+  /// none.
   private func unanswered(_ figures: RunMetrics) -> String? {
     let summary = figures.summary
     var parts = [(UInt64(figures.total.messages.both.unanswered), "message")]

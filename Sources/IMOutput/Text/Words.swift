@@ -1,6 +1,6 @@
 import IMWire
 
-/// Metrics in words, as they are read on pages and screens.
+/// Metrics in words, for pages and screens.
 package enum Words {
   /// A length of time, given in microseconds: `0.4 ms`, `61.0 ms`, `3.2 s`, `12 min 5 s`.
   package static func length(_ microseconds: Int64) -> String {

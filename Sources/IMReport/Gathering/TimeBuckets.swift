@@ -58,7 +58,7 @@ package struct TimeBuckets<Value: Additive>: Sendable {
     body(&values[number, default: Value()])
   }
 
-  /// Adds what other buckets counted. These are as wide as the others at least, so that each of those is in one of these.
+  /// Adds the counts of other buckets. These buckets are at least as wide, so that each of the others is inside one of them.
   package mutating func add(_ other: TimeBuckets) {
     while !other.isEmpty, width < other.width { widen() }
     for (begin, value) in other.all { change(begin) { $0.add(value) } }

@@ -6,7 +6,7 @@ package import IMWire
 package struct TransportBucket: Additive {
   /// Connections that were opened with a SYN; that a FIN closed; that a reset ended; attempts that were refused or not answered.
   package fileprivate(set) var opened: UInt32 = 0, closed: UInt32 = 0, reset: UInt32 = 0, failed: UInt32 = 0
-  /// Bytes of all packets, as they were on the wire.
+  /// The bytes of all packets on the wire.
   package fileprivate(set) var bytes: UInt64 = 0
   /// Round trips of TCP handshakes, by the time of the SYN.
   package fileprivate(set) var handshakes = RTTHistogram()
@@ -26,14 +26,14 @@ package struct TransportBucket: Additive {
 }
 
 extension TimeBuckets<TransportBucket> {
-  /// Counts the bytes of packets of a second.
+  /// Counts the bytes of packets in one second.
   package mutating func count(bytes: UInt64, at time: Timestamp) { change(time) { $0.bytes &+= bytes } }
 
-  /// Counts a connection that a SYN opens, before it is known how it ends.
+  /// Counts a connection that a SYN opens, before its end is known.
   package mutating func open(at time: Timestamp) { change(time) { $0.opened &+= 1 } }
 
-  /// Counts a connection that is over, or was open when the capture ended: when it was opened, and when it ended, as far as that is not
-  /// before `begin`. `isOpened` says that `open` has counted it.
+  /// Counts a connection that has ended, or was open when the capture ended: the times when it was opened and when it ended, as far as they are not
+  /// before `begin`. `isOpened` is whether `open` has counted it.
   package mutating func count(
     _ connection: ListedConnection, closedAt: Timestamp?, isOpened: Bool = false, from begin: Timestamp = .distantPast
   ) {

@@ -3,7 +3,7 @@ import IMMetrics
 import IMOutput
 import IMWire
 
-/// What TCP shows where nothing was decoded: bytes and connections over time, and the round trips of their handshakes.
+/// The metrics of TCP if nothing was decoded: bytes and connections over time, and the round trips of handshakes.
 enum TransportSection {
   static func write(_ model: ReportModel, _ page: inout Markup) {
     let series = model.transport

@@ -229,7 +229,7 @@ struct VerdictFindings {
     let counts = model.figures.connections
     let failed = counts.refused + counts.timedOut
     let logins = model.figures.total.handshakes.refused
-    // A client that closes its connection and comes back later does so on purpose.
+    // A client that closes its connection and returns later does so on purpose.
     let closed = min(counts.reconnects, counts.reconnectsAfterClose)
     let afterClose =
       closed == 0

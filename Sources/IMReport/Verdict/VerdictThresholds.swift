@@ -8,7 +8,7 @@ package struct VerdictThresholds: Equatable, Sendable {
     case rejections
     /// Unanswered heartbeats, of those with a known outcome.
     case heartbeats
-    /// Reconnects after anything but a clean close, of the connections that were decoded.
+    /// Reconnects without a clean close of the previous connection, of the connections that were decoded.
     case reconnects
     /// Connection attempts that were refused or not answered, of those with a known outcome.
     case connections
@@ -43,7 +43,7 @@ package struct VerdictThresholds: Equatable, Sendable {
     Name.allCases.map { "\($0.rawValue)=\(Self.percent(shares[$0] ?? 0))%" }.joined(separator: ",")
   }
 
-  /// A share in percent, without what its last binary digit adds: `7` and not `7.000000000000001`.
+  /// A share in percent, without the error of its last binary digit: `7` and not `7.000000000000001`.
   private static func percent(_ share: Double) -> String {
     let exact = share * 100, rounded = (exact * 1e9).rounded() / 1e9
     let text = String(rounded / 100 == share ? rounded : exact)

@@ -14,7 +14,7 @@ package struct StoredLadderMessage: Equatable, Sendable {
   package var isDamaged: Bool
   /// What its answer said, by name or number; `nil` where it said nothing.
   package var status: String?
-  /// The type of its answers, or two that they may be of: `puback/pubrec`; `nil` where the store does not tell.
+  /// The type of its answers, or two possible ones: `puback/pubrec`; `nil` if the store does not have it.
   package var answerType: String?
 
   /// A message of its parts.

@@ -24,7 +24,7 @@ package struct StoredPeriod: Equatable, Sendable {
   package init() {}
 }
 
-/// Metrics over time: stretches of equal length, without a hole between the first and the last.
+/// Metrics over time: periods of equal length, without a hole between the first and the last.
 package struct StoredPeriods: Equatable, Sendable {
   /// When the first one begins, in seconds since 1970, and seconds of each.
   package var start: Int64, width: Int64
@@ -33,7 +33,7 @@ package struct StoredPeriods: Equatable, Sendable {
   /// Whether there are heartbeats.
   package var hasHeartbeats: Bool { periods.contains { $0.heartbeats > 0 } }
 
-  /// Metrics of their parts.
+  /// Metrics made of their parts.
   package init(start: Int64, width: Int64, periods: [StoredPeriod]) {
     self.start = start
     self.width = width
@@ -47,12 +47,12 @@ package struct StoredPeriods: Equatable, Sendable {
   }
 }
 
-/// Metrics over time, and messages of a time.
+/// Metrics over time, and messages of a time range.
 extension StoreReader {
   /// The lengths that a stretch may have, in seconds; behind the last one they double.
   private static let lengths: [Int64] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600, 10_800, 21_600, 86_400]
 
-  /// Metrics of a time, or of all that the store has; at most `limit` stretches. `nil` where there are none.
+  /// The metrics of a time range, or of all that the store has, in at most `limit` periods. `nil` if there are none.
   package func periods(_ times: Range<Timestamp>? = nil, limit: Int) throws(StoreError) -> StoredPeriods? {
     guard
       let first = try seconds("SELECT start_s FROM bucket WHERE width_s = 1 ORDER BY start_s LIMIT 1"),

@@ -72,13 +72,13 @@ package struct StoredMessageTexts: Equatable, Sendable {
 struct StoredType {
   let name: String
   let role: FrameRole?
-  /// The types that answer it: `puback,pubrec`; behind a semicolon, those that answer more types.
+  /// The types that answer it: `puback,pubrec`; after a semicolon, those that answer more types.
   let answers: String
 
-  /// The name of the type that answered a message: several where any of them may have; `nil` where the store does not tell.
+  /// The name of the type that answered a message: several if any of them may have; `nil` if the store does not have it.
   func answerName(isRejected: Bool) -> String? {
     let groups = answers.split(separator: ";")
-    // A rejection may be of a type that rejects anything.
+    // A rejection may have a type that rejects anything.
     guard let first = groups.first, !isRejected || groups.count == 1 else { return nil }
     let names = first.split(separator: ",")
     return names.count <= 2 ? names.joined(separator: "/") : nil
