@@ -16,7 +16,7 @@ import Testing
   private func refusal(_ path: String) -> [StoreError?] {
     [
       error { _ = try StoreReader(path) }, error { _ = try NameCache(path) },
-      error { _ = try StoreQuery(path, called: path) }, error { _ = try MadeStore.merge(path, called: path) },
+      error { _ = try StoreQuery(path, called: path) }, error { _ = try StoreMerge(path, called: path) },
     ]
   }
 

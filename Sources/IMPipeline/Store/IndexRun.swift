@@ -11,7 +11,10 @@ package func runIndex(
   var store = store
   if let target = store.addsTo {
     // Told before hours of reading, and not behind them.
-    do throws(StoreError) { try StoreMerge(target, called: target).check() } catch {
+    do throws(StoreError) {
+      try spillStores(beside: target, called: target)
+      try StoreMerge(target, called: target).check()
+    } catch {
       logError(error.description)
       return error.kind == .notFound ? .noInput : .failure
     }

@@ -136,7 +136,10 @@ final class StoreKeeper: ChosenFeature {
     options.keepsPayload = choices.keepsPayload
     options.isWatched = choices.written != nil
     options.maximumBytes = choices.maximumBytes.map { spills ? $0 / 2 : $0 }
-    do throws(StoreError) { writer = try StoreWriter(file.place, called: file.path, run.plans, options) } catch {
+    do throws(StoreError) {
+      try spillStores(beside: file.place, called: file.path)
+      writer = try StoreWriter(file.place, called: file.path, run.plans, options)
+    } catch {
       throw CaptureError(error)
     }
     self.file = file
@@ -251,6 +254,7 @@ extension StoreKeeper {
       return status
     }
     do throws(StoreError) {
+      try spillStores(beside: target, called: target)
       let added = try StoreMerge(target, called: target).add(choices.path)
       if !run.report.isQuiet {
         logError("\(target): \(count(UInt64(clamping: added), "row")) of messages, heartbeats and control frames added")

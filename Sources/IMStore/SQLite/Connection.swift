@@ -3,6 +3,18 @@ import CSQLite
 /// The version of SQLite that stores are read and written with, such as `3.40.1`.
 package var databaseVersion: String { String(cString: sqlite3_libversion()) }
 
+/// Has SQLite put what sorting and temporary tables spill into the folder of the store at `path`, which errors call `name`; by default it
+/// is a folder for temporary files, which may be small.
+///
+/// It is a setting of the whole process, which no store makes by itself: the folder has to outlive every store that is open. The command
+/// calls it before it opens a store. Throws where there is no memory for the name.
+package func spillStores(beside path: String, called name: String) throws(StoreError) {
+  let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+  guard Connection.spill(into: folder) else {
+    throw StoreError(.failed, path: name, attempt: "choose a folder for temporary files", text: "out of memory")
+  }
+}
+
 /// An open database file: the thin layer between this room and SQLite's C functions.
 ///
 /// Used by one thread at a time; SQLite's own locks are left out. It is closed when the last reference goes, behind its
@@ -25,14 +37,10 @@ final class Connection {
   /// SQLite's settings for the whole process, made once: as SQLite is used first.
   private static let settings = imdump_sqlite_configure(0), countingSettings = imdump_sqlite_configure(1)
 
-  /// Has sorters spill into the folder of the store at `path`, which errors call `name`. Has to be called before the first connection
-  /// is used.
-  static func spill(beside path: String, called name: String, _ attempt: String) throws(StoreError) {
+  /// See `spillStores(beside:called:)`.
+  fileprivate static func spill(into folder: String) -> Bool {
     _ = settings
-    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-    guard imdump_sqlite_spill_into(folder) != 0 else {
-      throw StoreError(.failed, path: name, attempt: attempt, text: "out of memory")
-    }
+    return imdump_sqlite_spill_into(folder) != 0
   }
 
   /// Gives SQLite's heap in this process a limit, in bytes. Has to be called before anything else of SQLite: it counts memory only where

@@ -14,7 +14,6 @@ package struct StoreMerge {
 
   /// The store at `path`, which errors call `name`. Throws where it is no store, or lacks messages.
   package init(_ path: String, called name: String) throws(StoreError) {
-    try Connection.spill(beside: path, called: name, Self.attempt)
     database = try Connection(store: path, called: name, .merging)
     let whole = try database.number("SELECT value FROM info WHERE key = 'whole'", Self.attempt)
     guard whole == 1 else {

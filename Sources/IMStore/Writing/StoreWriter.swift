@@ -50,11 +50,10 @@ package final class StoreWriter {
   @exclusivity(unchecked) private var periods: PeriodRows
 
   /// Makes a store in the file at `path`, which is there and empty, and which errors call `name`. Its folder also gets `path-wal`
-  /// and `path-shm`, until `finish`, and what sorting spills.
+  /// and `path-shm`, until `finish`.
   package init(_ path: String, called name: String? = nil, _ plans: [ProtocolPlan], _ options: StoreOptions)
     throws(StoreError)
   {
-    try Connection.spill(beside: path, called: name ?? path, "make the store")
     let database = try Connection(path, called: name, .writing)
     try database.run(
       """

@@ -11,9 +11,6 @@ struct MadeStore {
   let folder: Scratch
   let path: String
 
-  /// SQLite's folder for what it spills is one of the whole process: two must not set it at the same time.
-  private static let lock = NSLock()
-
   /// A writer, and the store that it has begun.
   static func begun(
     captures: [StoreOptions.Capture] = [StoreOptions.Capture(path: "a.pcap", byteCount: 1_000)],
@@ -22,7 +19,7 @@ struct MadeStore {
     let store = try MadeStore()
     var options = StoreOptions(captures: captures, writer: "imdump test")
     change(&options)
-    let writer = try lock.withLock { try StoreWriter(store.path, Sent.plans, options) }
+    let writer = try StoreWriter(store.path, Sent.plans, options)
     return (store, writer)
   }
 
@@ -50,12 +47,7 @@ struct MadeStore {
   /// Adds another store to this one, as `imdump index --append` does; gives how many messages it had.
   @discardableResult
   func add(_ other: MadeStore) throws -> Int64 {
-    try Self.merge(path, called: "a.db").add(other.path)
-  }
-
-  /// The store at `path`, opened to add others to it.
-  static func merge(_ path: String, called name: String) throws -> StoreMerge {
-    try lock.withLock { try StoreMerge(path, called: name) }
+    try StoreMerge(path, called: "a.db").add(other.path)
   }
 
   var reader: StoreReader { get throws { try StoreReader(path) } }
