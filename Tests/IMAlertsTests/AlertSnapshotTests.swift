@@ -170,7 +170,8 @@ import Testing
     }
   }
 
-  /// A message that waits when a live run ends is unknown in the state that the next run takes up, and in no other run's.
+  /// If the next run resumes from the state, a message still waiting at the end of a live run counts as unknown in it; otherwise it does
+  /// not.
   @Test(arguments: [true, false])
   func messagesUnderWay(_ isKept: Bool) throws {
     let text = Self.text(["name: lost, metric: loss, window: 60s, op: '>', threshold: 0.2, min_samples: 3"])

@@ -67,7 +67,7 @@ import Testing
     #expect(text[12] == "    ┄ 30.0 s without a message ┄")
   }
 
-  /// In 80 cells, a row says what it can and is not cut; the text of a message is what may be longer.
+  /// At 80 columns, a row fits without truncation; only message text may be longer.
   @Test(
     arguments: [
       (.acked, nil, 0, 2_024_000, "", "✓, read 2.02 s"), (.acked, nil, 0, 122_400, "", "✓, read 122.4 ms"),
@@ -87,7 +87,7 @@ import Testing
     grid.put(MessageRow(item: item).parts(RowLayout(width: 80, showsClient: true)), row: 0, width: 80)
     let line = String(grid.text(row: 0).reversed().drop { $0 == " " }.reversed())
     #expect(line.hasSuffix("  20.0 ms \(end)") || fate == .unanswered && line.hasSuffix(" \(end)"), "\(line)")
-    // On a wide screen, all of it is there.
+    // On a wide screen, the whole outcome is shown.
     #expect(fate != .acked || readAfter == nil || item.outcome().contains("read after"))
   }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import IMBrowser
 
-/// Metrics over time, and the brush that limits lists to a time.
+/// Metrics over time, and the brush that limits lists to a time range.
 @Suite struct TimeStripTests {
   @Test(arguments: [
     (GraphStyle.block, "▁ ▂▅█"), (.ascii, "_ .+@"), (.braille, "⡀⣴⡇"),

@@ -7,10 +7,10 @@ import Testing
 
 @testable import IMDocuments
 
-/// Ids of what happened on a connection: the same in every run that begins to see it with the same packet.
-@Suite("ids that do not depend on the run")
+/// Event IDs of a connection: identical in every run whose first packet of the connection is the same.
+@Suite("event IDs that do not depend on the run")
 struct ECSStandAloneTests {
-  /// Two ends, the microseconds and the sequence number of the first packet, and what Python's hashlib makes of them.
+  /// Both endpoints, time in microseconds and sequence number of the first packet, and the UID computed with Python's hashlib.
   static let uids: [(String, UInt16, String, UInt16, Int64, UInt32, String)] = [
     ("10.0.0.5", 52344, "203.0.113.9", 8080, 1_795_219_860_000_000, 1_000, "6TKM2SKRF49FPSZ0GR234G20VK"),
     ("2001:db8::1", 443, "2001:db8::2", 50000, 1, .max, "6WPQ663T5NN7631EZ4RKZBW86R"),
@@ -32,7 +32,7 @@ struct ECSStandAloneTests {
     let time = Timestamp(microseconds: time)
     #expect(name(one, other, time) == expected)
     #expect(name(other, one, time) == expected)
-    // A copy of the capture without nanoseconds.
+    // A copy of the capture with microsecond timestamps.
     #expect(name(one, other, time.advanced(by: 999)) == expected)
     #expect(name(one, other, time.advanced(by: 1_000)) != expected)
     #expect(name(one, other, .distantPast) == nil)
@@ -40,7 +40,7 @@ struct ECSStandAloneTests {
 
   // MARK: Runs
 
-  /// Three other clients of the same server, from 20 s before the phone's connection until long after it.
+  /// Three other clients of the same server, active from 20 s before the phone's connection until long after it.
   private static let others: [TimedPacket] = (0..<3).flatMap { client in
     var talk = ConversationBuilder(
       client: Endpoint(address: IPAddress(v4: 0x0a00_0101 + UInt32(client)), port: 40_000),
@@ -57,7 +57,7 @@ struct ECSStandAloneTests {
     return talk.packets
   }
 
-  /// A connection with a silence of more than two minutes, and losses on both sides of it.
+  /// A connection with a silence of more than two minutes, and losses before and after it.
   private static let life: [TimedPacket] = {
     var talk = ECSTalk()
     talk.talk.open(at: ECSTalk.at(0))
@@ -76,7 +76,7 @@ struct ECSStandAloneTests {
     }.map(\.element)
   }
 
-  /// The documents of the phone's connection and of what happened on it, by their ids; without what belongs to the run.
+  /// The documents of the phone's connection and its events, by ID, without the fields that belong to the run.
   private func documents(
     _ packets: [TimedPacket], run: String = "test", isLive: Bool = false
   ) throws -> [String: String] {
@@ -110,25 +110,25 @@ struct ECSStandAloneTests {
     }
   }
 
-  @Test("what follows later changes no id, and an end that was not seen has one of its own")
+  @Test("later packets change no ID, and the document of an open connection has its own")
   func later() throws {
     let whole = try documents(ECSTalk.fates())
     let part = try documents(ECSTalk.fates().filter { $0.timestamp < ECSTalk.at(12_000) })
     let open = part.keys.filter { $0.contains("-open-") }
     #expect(open.count == 1)
-    // The document at the end that counts further events of a kind is of the last of them.
+    // The final document that counts repeated events of one kind has the ID of the last of them.
     let others = Set(part.keys).subtracting(open).subtracting(whole.keys)
     #expect(
       others.count <= 1 && others.allSatisfy { part[$0]?.contains(/"weird":\{[^}]*"count":([2-9]|[1-9][0-9])/) == true }
     )
     #expect(whole.keys.filter { $0.hasSuffix("-end") }.count == 1)
     #expect(!whole.keys.contains { $0.contains("-open-") })
-    // Two captures that end in the middle, one after the other.
+    // Two captures that end in mid-connection, one after the other.
     let further = try documents(ECSTalk.fates().filter { $0.timestamp < ECSTalk.at(19_000) })
     #expect(Set(further.keys).isDisjoint(with: open))
   }
 
-  @Test("a connection that is read from its middle has another UID, and says so")
+  @Test("a connection captured midstream has another UID and is marked as midstream")
   func middle() throws {
     let whole = try documents(ECSTalk.fates())
     let part = try documents(ECSTalk.fates().filter { $0.timestamp > ECSTalk.at(4_000) })
@@ -138,17 +138,17 @@ struct ECSStandAloneTests {
     #expect(whole.first { $0.key.hasSuffix("-end") }?.value.contains("\"midstream\":false") == true)
   }
 
-  @Test("a message's id is its place in the stream of the lesser end, or of the other")
+  @Test("a message's ID is its offset in the stream of the lower endpoint, or of the other one")
   func places() throws {
     let uid = Self.uids[0].6
     let ids = try documents(ECSTalk.fates()).keys.filter { Int($0.split(separator: "-").last ?? "") != nil }
-    // Five messages, each of 42 bytes, and one of them twice; a heartbeat of 28 behind the acknowledgment of 32; the server's
-    // message behind two acknowledgments of 28 bytes.
+    // Five messages of 42 bytes, one of them sent twice; a heartbeat of 28 bytes after the acknowledgment of 32; the server's message
+    // after two acknowledgments of 28 bytes.
     #expect(
       ids.sorted() == ["0-0", "0-126", "0-168", "0-210", "0-284", "0-42", "1-56"].map { "\(uid)-\($0)" })
   }
 
-  @Test("ids of minutes and captures name run and interface")
+  @Test("IDs of minutes and captures contain run and interface")
   func captures() throws {
     let documents = try ECSRun.documents(ECSTalk.fates())
     let run = RunIdentity(hashing: ["test"]).text
@@ -157,9 +157,9 @@ struct ECSStandAloneTests {
     }
   }
 
-  // MARK: Places
+  // MARK: Positions
 
-  @Test("messages that begin at one byte are counted")
+  @Test("messages that begin at the same byte have consecutive ordinals")
   func positions() {
     let end = Endpoint(address: IPAddress(v4: 1), port: 1)
     var record = ConnectionRecord(ConnectionInfo(told: 1, client: end, server: end))
@@ -171,7 +171,7 @@ struct ECSStandAloneTests {
     #expect(ordinals == [0, 1, 0, 2, 0])
   }
 
-  @Test("positions are kept with exchanges, and their facts beside them")
+  @Test("exchanges keep their positions, owners and flags")
   func entries() throws {
     var registry = ExchangeRegistry(bits: 1)
     let offsets: [UInt64] = [0, 1, 0xffff_ffff, 1 << 40, 1 << 46 - 1]
@@ -187,7 +187,7 @@ struct ECSStandAloneTests {
     }
   }
 
-  @Test("irregularities at one place are told apart, by their time where the stream may stand still")
+  @Test("irregularities at one offset are numbered, separately for each time if they do not advance the stream")
   func repetitions() {
     var limiter = WeirdLimiter()
     func admit(_ details: IssueDetails, at time: Int64, _ direction: Direction = .clientToServer) -> UInt32? {

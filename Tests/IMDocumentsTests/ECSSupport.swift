@@ -8,8 +8,8 @@ import IMWire
 
 /// Runs an engine with an ECS sink over packets, and reads what it wrote.
 enum ECSRun {
-  /// The documents' bytes, by dataset when `options` separate them, else all under `.message`. Where it `isLive`, packets come one by
-  /// one, and the engine is told twice a second how late it is.
+  /// The documents' bytes, by dataset if `options` separate them, else all under `.message`. With `isLive`, packets arrive one at a time,
+  /// and the clock of the engine advances every half second between them.
   static func bytes(
     _ packets: [TimedPacket], _ options: ECSOptions, figures: CaptureMetrics = CaptureMetrics(),
     incidents: [(CaptureIncident, Timestamp)] = [], run: String = "test", isLive: Bool = false

@@ -1,9 +1,9 @@
 package import IMEngine
 
-/// Plans made by hand, for tests of rooms that know no profile.
+/// Plans made by hand, for tests of modules that know no profile.
 package enum MadePlan {
-  /// `tjp` as a plan made by hand, so that these tests need no profile; or the same with another name, with clients that have names
-  /// in the place of numbers, and with names of statuses.
+  /// The plan of `tjp`, built by hand so that these tests need no profile. It can have another name, clients identified by name instead
+  /// of by number, and names of statuses.
   package static func tjp(
     name: String = "tjp", hasSessionNumbers: Bool = true, statusNames: [UInt64: String] = [:]
   ) -> ProtocolPlan {

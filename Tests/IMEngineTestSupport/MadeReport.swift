@@ -2,7 +2,7 @@ package import IMEngine
 import IMTestSupport
 package import IMWire
 
-/// Reports of connections as the engine makes them; a test changes what it is about.
+/// Connection reports as the engine makes them; a test changes the values that it is about.
 package enum MadeReport {
   /// The client of every report.
   package static let client = Endpoint(address: IPAddress(v4: 0x0a00_0007), port: 40_001)
@@ -15,8 +15,8 @@ package enum MadeReport {
     func connection(_ report: ConnectionReport) { self.report = report }
   }
 
-  /// The last report of a connection with one `tjp` message that was answered, with everything that the engine counted of it set to
-  /// zero: no packets, no segments, no frames, no messages. Both ends closed it.
+  /// The last report of a connection with one answered `tjp` message, with all counters of the engine set to zero: packets, segments,
+  /// frames and messages. Both ends closed it.
   package static func decoded(serial: UInt32 = 1) -> ConnectionReport {
     var report = made(TJPFrameBuilder(text: "hello", sequence: 1).bytes, TJPFrameBuilder.echoACK(of: 1).bytes)
     report.info.serial = serial
@@ -29,7 +29,7 @@ package enum MadeReport {
     return report
   }
 
-  /// The same of a connection with bytes that no profile decodes.
+  /// The last report of a connection with bytes that no profile decodes, with the same counters set to zero.
   package static func undecoded(serial: UInt32 = 1) -> ConnectionReport {
     var report = made(Array("GET / HTTP/1.0\r\n\r\n".utf8), Array("HTTP/1.0 200 OK\r\n\r\n".utf8))
     report.info.serial = serial

@@ -2,9 +2,9 @@ import Testing
 
 @testable import IMEngine
 
-/// The hash of the flow table: a sender who knows one run's collisions must not know another's.
+/// The hash of the flow table: a sender who knows the collisions of one run must not know those of another.
 @Suite struct FlowHasherTests {
-  /// 4,096 clients of one server that collide in the lowest 12 bits under one seed spread under another.
+  /// Clients of one server whose hashes collide in the lowest 12 bits under one seed, and spread under another.
   @Test func anotherSeedSpreadsWhatCollides() {
     let mask: UInt64 = 0xFFF
     let known = FlowHasher(seed: 1), other = FlowHasher(seed: 0x5EED_0000_0000_0002)
@@ -15,7 +15,7 @@ import Testing
       key = FlowKey(v4: client, server: 0xC0A8_0001)
       if known.hash(key) & mask == slot { colliding.append(key) }
     }
-    // One of 4,096 is expected to be in any slot.
+    // One in 4,096 of 2^20 clients is expected in any slot.
     #expect((150...400).contains(colliding.count))
     #expect(Set(colliding.map { other.hash($0) & mask }).count > colliding.count * 9 / 10)
     #expect(colliding.allSatisfy { known.hash(v4: $0) == known.hash($0) })
@@ -23,7 +23,7 @@ import Testing
 }
 
 extension FlowKey {
-  /// A connection of an IPv4 client's port 40000 to a server's port 8080.
+  /// A connection from port 40000 of an IPv4 client to port 8080 of a server.
   fileprivate init(v4 client: UInt32, server: UInt32) {
     self.init()
     a = UInt64(client) << 32 | UInt64(server)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import IMEngine
 
-/// Headers and lengths of every kind that the general reader reads, however the stream is cut.
+/// Headers and lengths of every kind that the general reader supports, however the stream is segmented.
 @Suite struct LayoutTests {
   /// A protocol in which a request has a number, and its answer the same one.
   struct Layout: Sendable, CustomTestStringConvertible {
@@ -144,7 +144,7 @@ import Testing
         """, request: { Array("ASK \($0) now\r\n".utf8) }, answer: { Array("TELL \($0)\r\n".utf8) }),
   ]
 
-  /// Twenty requests from 300 on, each with its answer; packets of at most `size` bytes.
+  /// Twenty requests numbered from 300, each with its answer, in packets of at most `size` bytes.
   private func talk(_ layout: Layout, size: Int) -> [TimedPacket] {
     var talk = ConversationBuilder(
       client: Endpoint(address: IPAddress(v4: 0xc000_0215), port: 40_001),
@@ -169,7 +169,7 @@ import Testing
     #expect(run.issues.isEmpty)
   }
 
-  /// A preface of more bytes than a number has.
+  /// A preface that is longer than an integer.
   @Test func aLongPreface() throws {
     let layout = Self.layouts[2]
     let profile =
@@ -184,7 +184,7 @@ import Testing
     }
   }
 
-  /// Bytes as zlib has them that compresses nothing.
+  /// A zlib stream with one stored block.
   private static func stored(_ bytes: [UInt8]) -> [UInt8] {
     var (a, b): (UInt32, UInt32) = (1, 0)
     for byte in bytes {
@@ -195,7 +195,7 @@ import Testing
     return [0x78, 0x01, 1, count, 0, ~count, 0xff] + bytes + number(Int(b), 2) + number(Int(a), 2)
   }
 
-  /// Bodies that are compressed after a frame that says so, some of them.
+  /// Compression starts after a frame that announces it, and only some bodies are compressed.
   @Test(arguments: [1, 3, 1_400]) func compressedBodies(_ size: Int) throws {
     let plan = try ProfileCompiler.compile(
       """
@@ -236,7 +236,7 @@ import Testing
     #expect(run.heard.finished.allSatisfy { $0.fate == .acked })
   }
 
-  /// A body that says it is compressed and is not is no frame of any type; those behind it are read.
+  /// A body that is marked as compressed but is not is malformed; the following frames are decoded.
   @Test func aDamagedCompressedBody() throws {
     let plan = try ProfileCompiler.compile(
       """
@@ -267,7 +267,7 @@ import Testing
     #expect(run.heard.finished.map(\.sequence) == [1, 2, 3, 4, 6])
   }
 
-  /// Parts in front of a number move it; where the bytes end before it, nothing behind them is read.
+  /// Optional parts shift the number that follows them; where the bytes end before the number, nothing after them is read.
   @Test(arguments: [1, 3, 1_400]) func partsInFrontOfOneAnother(_ size: Int) throws {
     let plan = try ProfileCompiler.compile(
       Self.page(
@@ -292,7 +292,7 @@ import Testing
     #expect(run.heard.finished.allSatisfy { $0.fate == .acked })
   }
 
-  /// Frames of a type without a length, in front of a length that is a number: for each side where its own layout has it.
+  /// Frames of a type without a length; each side has its own layout, with the length at another offset.
   @Test func absentLengthsBySide() throws {
     let plan = try ProfileCompiler.compile(
       """
@@ -322,7 +322,7 @@ import Testing
     #expect(run.issues.isEmpty)
   }
 
-  /// A frame whose body the snaplen has cut, with a number after a varint: its header is read as in a whole one.
+  /// A frame whose body was cut by the snaplen, with a number after a varint: the header is decoded as usual.
   @Test func aCutBody() throws {
     let plan = try ProfileCompiler.compile(Self.layouts[2].profile, source: "varint.yaml")
     let layout = Layout(
@@ -335,13 +335,13 @@ import Testing
     #expect(run.heard.finished.allSatisfy { $0.fate == .acked })
   }
 
-  /// One acknowledgment for the numbers from one to another.
+  /// One acknowledgment for a range of numbers.
   @Test(
     arguments: [
       ("s1 s2 s3 s4 s5 a2-4", "2 3 4"),
       ("s1 s2 s3 a1-3 s4 a4-4", "1 2 3 4"),
       ("s1 s2 a1-9", "1 2"),
-      // Numbers that nobody saw are passed over, and those of another order answer the first alone.
+      // Numbers that were never sent are skipped, and a reversed range answers only its first number.
       ("s1 s5 a1-5", "1 5"),
       ("s1 s2 s3 a3-1", "3"),
     ]) func aRange(_ script: String, _ answered: String) throws

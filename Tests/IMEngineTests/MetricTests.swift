@@ -16,7 +16,7 @@ import Testing
     return Scene.talk(steps) + later.packets
   }
 
-  /// Metrics without a group are of messages: a heartbeat and a control frame without an answer are none.
+  /// Metrics without a group count messages only: an unanswered heartbeat or control frame is not a message.
   @Test func connectionsCountMessages() throws {
     let run = Run(
       Scene.talk { talk in

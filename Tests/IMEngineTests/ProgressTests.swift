@@ -55,8 +55,8 @@ import Testing
     #expect(reports.map { $0.reason == .open } == [true, false, false])
   }
 
-  /// The packets after a silence tell of the minute in which it began, and the minutes after it are those that there would have been
-  /// without it.
+  /// The packets after a silence trigger the report for the minute in which the silence began. The reports after it are the same as
+  /// without the silence.
   @Test func aLongSilenceIsOneReport() {
     var packets = talk(30)
     packets += Scene.talk { talk in
@@ -69,8 +69,7 @@ import Testing
     #expect(reports.map { $0.madeAt.nanoseconds(since: Scene.ms(0)) / 1_000_000_000 } == [61, 3_601, 3_661, 3_661])
   }
 
-  /// Reports are made at ticks of the clock, so a connection's are the same among packets of others, which make time pass in its
-  /// silences.
+  /// Reports are made at clock ticks. They are the same if packets of other connections advance the clock during a connection's silences.
   @Test func reportsDependOnTheConnectionAlone() throws {
     let own = Scene.talk { talk in
       talk.open(at: Scene.ms(17))
@@ -99,7 +98,7 @@ import Testing
     }
     let (alone, together) = (reports(run(own)), reports(run(both)))
     let times = alone.keys.sorted().map { $0.nanoseconds(since: Scene.ms(0)) / 1_000_000 }
-    // The silence from 62 to 300 s has one instead of four.
+    // The silence from 62 to 300 s has one report instead of four.
     #expect(times == [61_000, 121_000, 301_000, 361_000, 421_000])
     #expect(together.count == 7)
     for (at, text) in alone { #expect(together[at] == text) }

@@ -99,7 +99,7 @@ import Testing
     let run = Run(packets)
     #expect(Set(run.frames.map(\.session)).count == sessions, "\(name)")
     #expect(run.reconnects == reconnects, "\(name)")
-    // Each visit that is over ended with a FIN of both sides.
+    // Every finished visit ended with a FIN from both sides.
     let clean = Set(run.heard.reports.filter(\.rare.followsCleanClose).map(\.info.serial))
     #expect(UInt64(clean.count) == reconnects, "\(name)")
     // Counters go on across connections of one session: nothing was left out.
@@ -167,7 +167,7 @@ import Testing
 
   // MARK: Protocols whose clients name themselves
 
-  /// Whether the last connection of a client that comes back was closed by both sides is known however long it stays away.
+  /// Whether both sides closed the previous connection of a returning client is known however long the client was away.
   @Test(
     arguments: [
       (.fin(by: .clientToServer), 2_000, true), (.fin(by: .serverToClient), 2_000, true),

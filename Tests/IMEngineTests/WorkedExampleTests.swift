@@ -6,7 +6,7 @@ import Testing
 
 @testable import IMEngine
 
-/// The first worked example of docs/profiles.md, in a conversation.
+/// The first worked example of docs/profiles.md, applied to a conversation.
 @Suite struct WorkedExampleTests {
   private static func profile(_ name: String) throws -> String {
     let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

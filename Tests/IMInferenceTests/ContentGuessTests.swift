@@ -4,11 +4,11 @@ import IMProfile
 import IMTestSupport
 import Testing
 
-/// Framings and contents that prove each other, and the paths of types, numbers and statuses in them.
+/// Framings and contents that confirm each other, and the paths to types, numbers and statuses.
 @Suite struct ContentGuessTests {
   private typealias Message = SpokenProtocol.Message
 
-  /// One way to write the conversation, and the lines that its page must have.
+  /// One encoding of the conversation, and the lines expected in its profile.
   struct Case: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var bytes: @Sendable (SpokenProtocol.Message) -> [UInt8]
@@ -40,7 +40,7 @@ import Testing
       [0x0b] + $0 + [0x1c, 0x0d]
     },
     json("decimal", "length: { offset: 0, encoding: decimal") { Array("\($0.count):".utf8) + $0 },
-    // Blanks behind the text: some lengths need two bytes.
+    // Spaces after the text: some lengths need two bytes.
     json("varint", "length: { offset: 0, encoding: varint") {
       let padded = $0 + [UInt8](repeating: 0x20, count: 60)
       return varint(padded.count) + padded
@@ -158,7 +158,7 @@ import Testing
     let guess = try #require(GuessedContent(SpokenProtocol.samples(one.bytes)))
     #expect(ContentSkeleton.refusal(guess) == nil)
     #expect(guess.found.explainedCount == guess.found.byteCount && guess.found.errors == 0)
-    // A segment is a frame, and was cut as one.
+    // Each segment is one frame, and was recognized as one.
     #expect(guess.found.frameCount == SpokenProtocol.messages(seed: 1).count)
     let page = ContentSkeleton.text(guess, name: "spoken", ports: [7_000], notes: [], outcome: nil)
     for line in one.lines { #expect(page.contains(line), "\(line) in\n\(page)") }
@@ -167,7 +167,7 @@ import Testing
     #expect(held.connections == 1 && held.frames > 50 && held.known == held.frames && held.matched == held.answers)
   }
 
-  /// A header with more than a length in front of JSON: type and number are in the header.
+  /// A header with more than a length before JSON: type and number are in the header.
   @Test func headersInFrontOfJSONAreRead() throws {
     let types = ["login", "login_ack", "ping", "ping_ack", "push", "send", "send_ack"]
     let samples = SpokenProtocol.samples { message in
@@ -190,7 +190,7 @@ import Testing
     #expect(try ProfileCompiler.compile(page, source: "headed.yaml").typeNames.count == types.count + 1)
   }
 
-  // MARK: What is nothing
+  // MARK: Input without a profile
 
   @Test func textWithoutFramesIsRefused() {
     var random = SeededRandom(6)
@@ -222,7 +222,7 @@ import Testing
     }
   }
 
-  /// Bytes that were damaged, anywhere: a page that is made all the same is a profile.
+  /// Bytes corrupted anywhere: any page that results is a valid profile.
   @Test(arguments: cases) func damagedBytesMakeNoInvalidPage(_ one: Case) throws {
     for seed in 0..<(LongRun.isWanted ? 40 : 4) {
       var random = SeededRandom(UInt64(seed) &+ 900)

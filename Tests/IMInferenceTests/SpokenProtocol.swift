@@ -1,19 +1,19 @@
 import IMInference
 import IMTestSupport
 
-/// A conversation of requests, answers and pushes, which each test writes in bytes of its own.
+/// A conversation of requests, answers and pushes; each test encodes it differently.
 struct SpokenProtocol {
   /// One message.
   struct Message {
     var name: String
     /// The number that an answer repeats; 0 for a push, which has none.
     var number: Int
-    /// The result of an answer; `nil` in others.
+    /// The result code of an answer; `nil` for requests and pushes.
     var code: Int?
     var text: String
   }
 
-  /// What three connections say: some 60 requests each, nine in ten of them answered, and pushes.
+  /// The messages of three connections: 60 requests each, nine in ten of them answered, and pushes.
   static func messages(seed: UInt64) -> [(connection: Int, direction: Int, message: Message)] {
     var random = SeededRandom(seed)
     var all: [(Int, Int, Message)] = []
@@ -42,7 +42,7 @@ struct SpokenProtocol {
     return Array((text + "}").utf8)
   }
 
-  /// The samples of both directions; each message is a segment.
+  /// The samples of both directions, with one segment for each message.
   static func samples(seed: UInt64 = 1, _ bytes: (Message) -> [UInt8]) -> [StreamSample] {
     var streams = [[UInt8]](repeating: [], count: 6)
     var starts = [[SegmentStart]](repeating: [], count: 6)

@@ -4,12 +4,12 @@ import IMProfile
 import IMTestSupport
 import Testing
 
-/// Messages inside of WebSocket, and what is guessed of them.
+/// Messages in WebSocket, and the profiles inferred from them.
 @Suite struct WebSocketGuessTests {
   private static let request = Array("GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n".utf8)
   private static let answer = Array("HTTP/1.1 101 Switching Protocols\r\n\r\n".utf8)
 
-  /// A frame of RFC 6455; what clients send is masked.
+  /// A frame of RFC 6455; clients mask theirs.
   private static func frame(_ opcode: UInt8, _ payload: [UInt8], masked: Bool, isFinal: Bool = true) -> [UInt8] {
     let mask: UInt8 = masked ? 0x80 : 0
     var frame: [UInt8] = [opcode | (isFinal ? 0x80 : 0)]
@@ -20,7 +20,7 @@ import Testing
     return masked ? frame + key + payload.enumerated().map { $0.element ^ key[$0.offset % 4] } : frame + payload
   }
 
-  /// The conversation inside of WebSocket, each direction behind the request or answer of HTTP.
+  /// The conversation in WebSocket; in each direction it follows the HTTP request or response.
   private static func streams(
     _ bytes: @escaping (SpokenProtocol.Message) -> [UInt8], opcode: UInt8 = 1
   ) -> [StreamSample] {
@@ -57,7 +57,7 @@ import Testing
     #expect(WebSocketMessages(reply).sample?.bytes == Array("Hello".utf8))
   }
 
-  /// A connection that was captured from its middle on, within a frame.
+  /// A connection captured from the middle of a frame.
   @Test func theMiddleOfAConnectionIsRead() throws {
     let whole = Self.streams(SpokenProtocol.json)[0]
     let second = whole.starts[3].offset - 4
@@ -70,7 +70,7 @@ import Testing
     #expect(web.isBelieved && web.count == 58 && web.explainedCount == bytes.count - 4)
   }
 
-  /// A page, and the lines that it must have.
+  /// Infers a profile and checks that it contains `lines`.
   private func check(_ messages: [StreamSample], _ lines: [String]) throws {
     let guess = try #require(GuessedContent(messages: messages))
     let page = ContentSkeleton.text(guess, name: "web", ports: [80], notes: [], outcome: nil)
@@ -93,14 +93,14 @@ import Testing
       ])
   }
 
-  /// Records in messages, as in SignalR.
+  /// Several records in one message, as in SignalR.
   @Test func recordsInMessagesAreFound() throws {
     try check(
       messages { SpokenProtocol.json($0) + [0x1e] },
       ["framing: { kind: message, records: \"1E\"", "  type: { at: \"cmd\" }"])
   }
 
-  /// Arrays with a number in front and a name behind, as in OCPP.
+  /// Arrays with a number first and a name after the identifier, as in OCPP.
   @Test func typesOfTwoPartsAreFound() throws {
     try check(
       messages { message in
@@ -117,7 +117,7 @@ import Testing
       ])
   }
 
-  /// Digits in front of JSON, as in Socket.IO.
+  /// Digits before JSON, as in Socket.IO.
   @Test func digitsInFrontAreFound() throws {
     try check(
       messages { message in
@@ -132,7 +132,7 @@ import Testing
       ])
   }
 
-  /// Fields of Protocol Buffers in binary messages: the number is field 1 or 4, and one of several fields tells the type.
+  /// Protocol Buffers in binary messages: the number is field 1 or 4, and which of several fields is present determines the type.
   @Test func protobufInMessagesIsFound() throws {
     try check(
       messages(opcode: 2) { message in
@@ -150,7 +150,7 @@ import Testing
       ["framing: { kind: message", "content: protobuf", "  sequence: { at: [", "role: acknowledgment"])
   }
 
-  /// A protocol of streams whose frames are cut into messages anywhere: the messages are put in a row.
+  /// A stream protocol whose frames are split across messages at arbitrary offsets: the messages are concatenated.
   @Test func streamsInsideAreFound() throws {
     let streams = Self.streams({ SpokenProtocol.json($0) + [0x0a] }, opcode: 2)
     let guess = try #require(GuessedContent(streams.compactMap { WebSocketMessages($0).stream }))

@@ -6,7 +6,7 @@ import Testing
 @testable import IMEngine
 @testable import IMMetrics
 
-/// What the catalogue reads of snapshots, and that its names are each of one metric.
+/// The values that the catalogue reads from snapshots, and the uniqueness of its names.
 @Suite struct CatalogueReadingTests {
   @Test func namesAreUnique() {
     for (scope, figures) in Catalogue.all {
@@ -18,7 +18,7 @@ import Testing
       ] {
         let names = places.map { $0.path.joined(separator: ".") }
         #expect(Set(names).count == names.count, "\(kind) of \(scope)")
-        // No name is a value and an object at once.
+        // No name is both a value and an object.
         let objects = Set(
           names.flatMap { name in
             let parts = name.split(separator: ".")
@@ -40,7 +40,7 @@ import Testing
     #expect(Set(compared).count == compared.count)
   }
 
-  /// A capture whose numbers are written here by hand: 3 s, two frames of the client and one of the server.
+  /// A capture with hand-written counters: 3 s, two frames from the client and one from the server.
   private static func summary() -> Summary {
     var ledger = Ledger()
     (ledger.firstAt, ledger.lastAt) = (Timestamp(seconds: 10, fraction: 0), Timestamp(seconds: 13, fraction: 0))
@@ -82,14 +82,14 @@ import Testing
       ("packets", "20"), ("packets.captured", "21"), ("interrupted.packets", "21"), ("interrupted.share", "0.5"),
       ("packets.received", "-"), ("packets.dropped.kernel", "-"), ("packets.filtered_out", "-"),
       ("time.last", "13.0 s"),
-      // 4 of 8 whose outcome is known; the ninth is not decided.
+      // 4 of the 8 attempts with a known outcome; the ninth is undecided.
       ("attempts.success", "0.5"), ("attempts.undecided", "1"), ("attempts.refused", "1"),
       ("tls.handshakes.mean", "25000 us"), ("run.frames", "3"), ("run.frames_c2s", "2"), ("run.frames_s2c", "1"),
       ("run.body_bytes", "100"),
       ("run.retries", "3"), ("traffic.duration_us", "3000000 us"), ("traffic.frames_per_s", "1.0"),
-      // 10 units without the pending and the unknown, and 6 further copies, of which 6 messages were answered.
+      // 10 units less the pending and the unknown ones, plus 6 further copies; 6 messages were answered.
       ("traffic.transmission_loss", "\(1 - 6.0 / 13)"),
-      // No report has told the bytes of frames.
+      // No report contains the bytes of frames.
       ("traffic.overhead", "-"), ("checksums", "35"), ("websocket.frames", "-"), ("servers", "-"), ("build", "-"),
       ("memory", "-"), ("process.cpu", "-"),
     ]
@@ -98,7 +98,7 @@ import Testing
     }
     #expect(Catalogue.count("packets", in: Catalogue.run, of: run) == 20)
     #expect(Catalogue.count("no such metric", in: Catalogue.run, of: run) == 0)
-    // The engine's own counts stay; fates add what messages came to in the end, heartbeats by themselves.
+    // The engine's own counts stay; the final fates are added to them, heartbeats separately.
     #expect(run.count(.unanswered) == 101 && run.count(.lateAck) == 1 && run.count(.heartbeatMissed) == 7)
     #expect(run.count(.gap) == 0)
   }
@@ -107,7 +107,7 @@ import Testing
     var summary = Self.summary()
     summary.ledger.lastAt = summary.ledger.firstAt
     #expect(Traffic(summary, frameBytes: 150).duration == nil && Traffic(summary, frameBytes: 150).rate(3) == nil)
-    // A third of the bytes is outside of bodies; more bytes in bodies than in frames are no overhead below 0.
+    // A third of the bytes is outside of bodies. If bodies have more bytes than frames, the overhead is 0, not negative.
     #expect(Traffic(summary, frameBytes: 150).overhead.map { abs($0 - 1.0 / 3) < 1e-12 } == true)
     #expect(Traffic(summary, frameBytes: 50).overhead == 0)
     summary.kinds = [[]]
@@ -126,7 +126,7 @@ import Testing
     }
     #expect(metrics(100, 25).lossRatio(since: nil) == 0.25)
     #expect(metrics(150, 35).lossRatio(since: metrics(100, 25)) == 0.2)
-    // No packet came, the kernel does not say, and it says more than it can have lost.
+    // No packet arrived; the kernel reports nothing; the kernel reports more drops than packets.
     #expect(metrics(100, 25).lossRatio(since: metrics(100, 25)) == nil && metrics(9, nil).lossRatio(since: nil) == nil)
     #expect(metrics(10, 30).lossRatio(since: nil) == 1)
   }
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  /// What a side's packets would tell is not known where none of them was captured, and 0 is known.
+  /// Counters of a side are unknown if none of its packets was captured, and otherwise known, even if they are 0.
   @Test func segmentsOfASideThatWasNotHeard() {
     var report = MadeReport.decoded()
     report.packets = [5, 0]
@@ -156,7 +156,7 @@ import Testing
       return (0...1).map { Self.text(figure.value(counts, at: $0)) }
     }
     #expect(values("tcp.retransmissions", counts) == ["0", "-"])
-    // Whether a segment was lost shows only where both sides were captured.
+    // Lost segments can only be detected if both sides were captured.
     #expect(values("tcp.lost_segments", counts) == ["-", "-"])
     #expect(values("tcp.lost_segments", counts.asGrowth) == ["0", "0"])
     report.packets = [5, 5]

@@ -6,9 +6,9 @@ import Testing
 @testable import IMEngine
 @testable import IMMetrics
 
-/// What the reports of connections come to: how they began and ended, what they counted, what came since the report before.
+/// Counters derived from connection reports: beginnings, ends, totals, and growth since the previous report.
 @Suite struct ConnectionReportTests {
-  /// A report of a connection whose client sent so many SYNs.
+  /// A report of a connection whose client sent `syns` SYNs.
   private static func report(
     _ reason: CloseReason, syns: UInt16 = 1, isEstablished: Bool = true, isDecoded: Bool = true, bytes: UInt64 = 0
   ) -> ConnectionReport {
@@ -44,7 +44,7 @@ import Testing
         Self.counts(1, timedOut: 1), Self.counts()
       ),
       (
-        // What carried a byte did not fail.
+        // A connection that carried a byte did not fail.
         "refused, and yet it carried bytes", Self.report(.refused, isEstablished: false, isDecoded: false, bytes: 1),
         Self.counts(1), Self.counts()
       ),
@@ -73,7 +73,7 @@ import Testing
     #expect(twice == expected && sum.known == 8)
   }
 
-  /// One point for each retry, gap, wrong checksum and reset, four for what failed, two for a missed heartbeat.
+  /// The score adds one for each retry, gap, wrong checksum and reset, four for each failure and two for each missed heartbeat.
   @Test func problems() {
     #expect(MadeReport.undecoded().problemScore == 0 && MadeReport.decoded().problemScore == 0)
     var report = MadeReport.decoded()
@@ -89,7 +89,7 @@ import Testing
     #expect(report.problemScore == 43 + 8)
   }
 
-  /// Every count is read where it belongs: each has a value of its own here.
+  /// Every count is read from its own field: all have different values here.
   @Test func reportCounts() {
     var report = MadeReport.decoded()
     (report.packets, report.wireBytes) = ([11, 0], [13, 14])
@@ -121,7 +121,7 @@ import Testing
       #expect(counts[count, 0] == first && counts[count, 1] == second, "\(count)")
       #expect(counts[count] == first + second && ReportCounts()[count] == 0, "\(count)")
     }
-    // Without frames nothing is known of them.
+    // Without frames, the metrics of frames are absent.
     var silent = report
     silent.figures = nil
     for count in [ReportCount.decoded, .frames, .wrongChecksum, .retries] { #expect(ReportCounts(silent)[count] == 0) }
@@ -134,7 +134,7 @@ import Testing
     (later.gapCount, later.gapBytes, later.packets) = (5, 900, [7, 8])
     let (old, new) = (ReportCounts(early), ReportCounts(later))
     let growth = new.since(old)
-    // What has become less is no growth below 0.
+    // A decrease counts as no growth, not as negative growth.
     #expect(growth[.gaps] == 3 && growth[.gapBytes] == 0 && growth[.packets, 1] == 8 && growth[.connections] == 0)
     #expect(new.since(ReportCounts()) == new && new.since(new)[.packets] == 0)
     var sum = ReportCounts()
@@ -145,13 +145,13 @@ import Testing
     none.add(ReportCounts())
     #expect(none == sum)
     #expect(sum.asGrowth[.connections] == 0 && sum.asGrowth[.gaps] == 7 && ReportCounts().asGrowth == ReportCounts())
-    // At its maximum a count wraps, and does not trap.
+    // On overflow a count wraps, and does not trap.
     later.gapBytes = .max
     sum.add(ReportCounts(later))
     #expect(sum[.gapBytes] == 1_899)
   }
 
-  /// A connection is reported on every minute: its end, its reconnect and each count are told once.
+  /// A connection is reported every minute: its end, its reconnect and each count are counted once.
   @Test func historyOfAConnection() {
     var history = ReportHistory()
     var report = MadeReport.decoded()
@@ -185,7 +185,7 @@ import Testing
     var beats = HeartbeatMetrics()
     (beats.sent, beats.answered, beats.missed) = (5, 3, 1)
     report.heartbeats = beats
-    // The protocol's own heartbeats are exchanges, and told by their fates.
+    // The protocol's own heartbeats are exchanges, and counted by their fates.
     #expect(PingCounts(report) == PingCounts())
     report.heartbeatsArePings = true
     #expect(PingCounts(report) == PingCounts(sent: 5, answered: 3, missed: 1))
@@ -197,7 +197,7 @@ import Testing
   }
 }
 
-/// How long the handshakes of TCP and of protocols took.
+/// Durations of handshakes, of TCP and of protocols.
 @Suite struct HandshakeTests {
   private static func report(_ server: Nanoseconds?, _ client: Nanoseconds?) -> ConnectionReport {
     var report = MadeReport.undecoded()
@@ -208,7 +208,7 @@ import Testing
   @Test func handshakesOfTCP() {
     var metrics = TCPMetrics()
     #expect(metrics.handshakeMinimum == nil && metrics.handshakeMean == nil && metrics.handshakeMaximum == nil)
-    // A handshake of which a part was not seen is none; nor is one that a clock which went back makes negative.
+    // A handshake with an unseen part is not counted; nor is one with a negative duration, after the clock went back.
     for (server, client) in [(nil, 5), (5, nil), (-9, 5)] as [(Int64?, Int64?)] {
       metrics.add(Self.report(server.map { .milliseconds($0) }, client.map { .milliseconds($0) }))
     }
@@ -223,7 +223,7 @@ import Testing
     twice.add(TCPMetrics())
     #expect(twice.handshakes == 6 && twice.handshakeMean == .milliseconds(22))
     #expect(twice.handshakeMinimum == .milliseconds(11) && twice.handshakeMaximum == .milliseconds(32))
-    // The sum stops at the longest time there is.
+    // The sum saturates at the longest representable time.
     twice.add(Self.report(Nanoseconds(.max), .zero))
     #expect(twice.handshakeMaximum == Nanoseconds(.max) && twice.handshakeMean == Nanoseconds(.max / 7))
   }
@@ -240,13 +240,13 @@ import Testing
     }
     counts.add(.answered, figures(20))
     counts.add(.acknowledged, figures(40))
-    // Packets without times: ready, and nobody knows after how long; and a clock that went back.
+    // Packets without times: ready, but after an unknown time. Then a clock that went back.
     counts.add(.answered, figures(nil))
     counts.add(.answered, figures(-3))
     for outcome in [HandshakeOutcome.refused, .unanswered, .pending, .pending] { counts.add(outcome, figures(90)) }
     #expect(counts.answered == 3 && counts.acknowledged == 1 && counts.ready == 4 && counts.requested == 8)
     #expect(counts.refused == 1 && counts.unanswered == 1 && counts.pending == 2)
-    // 4 of the 6 that are decided.
+    // 4 of the 6 decided ones.
     #expect(try abs(#require(counts.readiness) - 2.0 / 3) < 1e-12)
     let times = try #require(counts.times)
     #expect(times == (0, 20_000, 40_000))

@@ -6,9 +6,9 @@ import Testing
 @testable import IMEngine
 @testable import IMMetrics
 
-/// The metrics of servers: whoever counts them, one by one, in batches or in parts, gets the same.
+/// The metrics of servers are the same whether counted one by one, in batches or in parts.
 @Suite struct EndpointMetricsTests {
-  /// All that the catalogue tells of a server, as text, so that two can be compared.
+  /// All values of a server in the catalogue, as text, for comparison.
   private static func values(_ metrics: EndpointMetrics) -> [String] {
     let snapshot = ServerSnapshot(metrics)
     return Catalogue.servers.flatMap { figure -> [String] in
@@ -77,11 +77,11 @@ import Testing
     let sums = [[0, 1, 2], [2, 0, 1], [1, 2, 0]].map { order in
       order.reduce(into: EndpointMetrics()) { sum, place in sum.add(parts[place]) }
     }
-    // Refusals are told in the order in which they were seen; the catalogue has none of them.
+    // Rejections are listed in the order in which they were seen; the catalogue contains none of them.
     #expect(Self.values(sums[0]) == Self.values(sums[1]) && Self.values(sums[0]) == Self.values(sums[2]))
     #expect(sums[0].counts[.gaps] == 6 && sums[0].connections.closed == 3 && sums[0].reads[1].count == 3)
     #expect(sums[0].heartbeats.sent >= 60 && sums[0].tcp.handshakeMean == .milliseconds(3))
-    // Exchanges alone leave what connections counted where it is.
+    // Adding exchanges alone does not change the counts of connections.
     var exchanges = parts[0]
     exchanges.addExchanges(parts[1])
     #expect(exchanges.counts == parts[0].counts && exchanges.connections == parts[0].connections)
@@ -96,7 +96,7 @@ import Testing
     #expect(!metrics.isEmpty)
   }
 
-  /// The longest silence that was survived, and the shortest that was not, of all connections.
+  /// The longest silence that a connection survived, and the shortest that one did not, over all connections.
   @Test func silences() {
     func report(survived: Int64, fatal: Int64?) -> ConnectionReport {
       var report = MadeReport.decoded()
@@ -117,7 +117,7 @@ import Testing
     #expect(other.longestSilenceSurvived == 60_000_000 && other.shortestFatalSilence == 90_000_000)
   }
 
-  /// Round trips by direction, heartbeats and copies left out, in the metrics and in the series of a monitoring system.
+  /// Round trips by direction without heartbeats and retries, in the metrics and in the series for a monitoring system.
   @Test func roundTripsOfASeries() {
     var series = EndpointSeries()
     for (way, time) in [(Direction.clientToServer, 4_000), (.serverToClient, 9_000), (.serverToClient, 11_000)]
@@ -140,7 +140,7 @@ import Testing
   }
 }
 
-/// What of a connection a list keeps.
+/// The properties of a connection that a list keeps.
 @Suite struct ListedConnectionTests {
   @Test func problems() {
     let cases: [(name: String, reason: CloseReason, isDecoded: Bool, gaps: UInt32, again: UInt32, problems: UInt64)] = [
@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  /// A connection lasts from its first packet to its last, also where times go back; a handshake needs both of its parts.
+  /// A connection lasts from its first packet to its last, and never a negative time; a handshake needs both of its parts.
   @Test func times() {
     var report = MadeReport.undecoded()
     (report.firstSeen, report.lastSeen) = (Timestamp(milliseconds: 500), Timestamp(milliseconds: 100))
@@ -176,7 +176,7 @@ import Testing
     }
   }
 
-  /// A server's name is cut to 255 bytes of text, and an empty one is none.
+  /// A server name is cut to 255 bytes, and an empty one is absent.
   @Test func namesOfServers() {
     let report = MadeReport.undecoded()
     for (name, kept) in [(nil, nil), ("", nil), ("a.example", "a.example")] as [(String?, String?)] {

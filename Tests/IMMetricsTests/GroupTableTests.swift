@@ -6,7 +6,7 @@ import Testing
 @testable import IMEngine
 @testable import IMMetrics
 
-/// Messages by session, topic or client, and the bounds of their table.
+/// Messages by session, topic or client, and the limits of their table.
 @Suite struct GroupTableTests {
   private static func info(_ serial: UInt32, server port: UInt16 = 8_080) -> ConnectionInfo {
     var server = MadeReport.server
@@ -35,10 +35,10 @@ import Testing
     let group = try #require(table.groups.first)
     #expect(table.groups.count == 1 && table.others == nil)
     for fate in Fate.allCases { #expect(group[fate] == (fate == .ackedAfterRetry ? 2 : 1), "\(fate)") }
-    // Of 13 exchanges one asks for no answer; of 9 messages, too.
+    // One of the 13 exchanges asks for no answer, and it is one of the 9 messages.
     #expect(group.exchanges == 13 && group.units == 12 && group.messages == 8 && group.lost == 2)
     #expect(group.retries == 4 && group.heartbeats == 3 && group.lostHeartbeats == 2)
-    // Round trips of what was answered after one copy, heartbeats excepted.
+    // Round trips of messages answered after one copy; heartbeats are excluded.
     #expect(group.roundTrips.count == 1 && group.name == "a" && !group.nameIsNumber)
   }
 
@@ -49,13 +49,13 @@ import Testing
     }
     let group = try #require(table.groups.first)
     #expect(group.connections == 3 && group.hasSeveralServers)
-    // The connection of the exchange that began last, however late others are told.
+    // The connection of the exchange that began last, in whichever order exchanges are counted.
     #expect(group.connection.serial == 2)
     #expect(group.firstAt == Timestamp(seconds: 1_000, fraction: 0))
     #expect(group.lastAt == Timestamp(seconds: 1_009, fraction: 1_000_000))
   }
 
-  /// The worst first: by what was lost, refused, retried, then by missed heartbeats; of equals, which began first.
+  /// Worst first: by lost, rejected and retried messages, then by missed heartbeats; ties are resolved by the earlier beginning.
   @Test func worstFirst() {
     var table = GroupTable()
     Self.count(.acked, in: &table, "fine late", at: 50)
@@ -69,7 +69,7 @@ import Testing
     #expect(names == ["lost twice", "lost", "refused", "retried", "missed heartbeat", "fine early", "fine late"])
   }
 
-  /// Groups beyond the limit are counted together, and nothing is lost.
+  /// Groups beyond the limit are counted together, so that no exchange is missing from the sum.
   @Test(arguments: [1, 3, 10]) func groupsAreBounded(_ limit: Int) {
     var table = GroupTable(limit: limit)
     for i in 0..<40 { Self.count(.acked, in: &table, "\(i % 8)") }
@@ -80,8 +80,8 @@ import Testing
     if let others = table.others { #expect(others.name == nil && others.exchanges == UInt64(8 - limit) * 5) }
   }
 
-  /// Of so many pairs of group and connection that there is no room for more, a connection counts where it is the group's first, or newer
-  /// than those before it; one that is known is not counted again.
+  /// When there is no room for another pair of group and connection, a connection is counted if it is the first of its group, or newer
+  /// than all before it. A connection that has a pair is never counted twice.
   @Test func pairsAreBounded() {
     // Room for 20 pairs.
     var table = GroupTable(limit: 2)
@@ -89,13 +89,13 @@ import Testing
     Self.count(.acked, in: &table, "b", connection: 7)
     #expect(table.groups.map(\.connections) == [20, 1])
     for connection in [7, 9, 7, 9, 8, 30] as [UInt32] { Self.count(.acked, in: &table, "b", connection: connection) }
-    // 8 is older than 9, so it may have been counted.
+    // 8 is older than 9, so it may have been counted already.
     #expect(table.groups[1].connections == 3)
     for connection in [5, 20, 3, 21] as [UInt32] { Self.count(.acked, in: &table, "a", connection: connection) }
     #expect(table.groups[0].connections == 21)
   }
 
-  /// A session's name may be known later than its first message, and stays then.
+  /// The name of a session may be learned after its first message, and does not change after that.
   @Test func namesMayComeLater() {
     var table = GroupTable()
     for name in [nil, "phone", "other"] as [String?] {
@@ -106,7 +106,7 @@ import Testing
     #expect(table.groups.map(\.name) == ["phone"] && table.groups[0].nameIsNumber && table.groups[0].exchanges == 3)
   }
 
-  /// Exact percentiles need memory: with little, groups are told by coarse ones, within 2.5 %, and the table says so.
+  /// Exact percentiles need memory: with little of it, groups have coarse ones, within 2.5 %, and the table reports that.
   @Test func percentilesAreBounded() throws {
     var random = SeededRandom(51)
     var exact = GroupTable(), coarse = GroupTable(limit: 100, bytes: 8 * 150)

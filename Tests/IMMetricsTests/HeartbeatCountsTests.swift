@@ -5,12 +5,12 @@ import Testing
 @testable import IMEngine
 @testable import IMMetrics
 
-/// Signs of life, their answers and how they are spaced.
+/// Heartbeats, their answers and their intervals.
 @Suite struct HeartbeatCountsTests {
   private typealias Made = MadeResolution
 
   private static let cases: [(name: String, resolutions: [Resolution], counts: [UInt64])] = [
-    // Answered, missed, unknown, asking for no answer.
+    // Answered, missed, unknown, no answer requested.
     ("answered", [Made.make(.acked), Made.make(.ackedAfterRetry, copies: 2), Made.make(.rejected)], [3, 0, 0, 0]),
     ("missed", [Made.make(.unanswered), Made.make(.damaged)], [0, 2, 0, 0]),
     ("unknown", [Made.make(.unknown)], [0, 0, 1, 0]),
@@ -30,7 +30,7 @@ import Testing
     #expect(beats.isEmpty == counts.allSatisfy { $0 == 0 }, "\(name)")
   }
 
-  /// Of a heartbeat that an earlier period counted as missed, the period of the answer takes nothing back.
+  /// If an earlier period counted a heartbeat as missed, the period of its late answer does not subtract it.
   @Test func answersOfAnEarlierPeriod() {
     var beats = HeartbeatCounts()
     beats.resolved(Made.make(.unanswered))
@@ -46,7 +46,7 @@ import Testing
     #expect(beats.roundTrips.count == 3 && beats.roundTrips.minimum == 1_000 && beats.roundTrips.maximum == 3_000)
   }
 
-  /// Heartbeats after 30, 33 and 29 s: intervals have a mean of 30.667 s, and differ by 3 and 4 s.
+  /// Heartbeats after 30, 33 and 29 s: the mean interval is 30.667 s, and intervals differ by 3 and 4 s.
   @Test func cadence() throws {
     var beats = HeartbeatCounts()
     #expect(beats.interval == nil && beats.jitter == nil && beats.expected == nil)
@@ -60,7 +60,7 @@ import Testing
     #expect(try abs(#require(beats.interval) - 30_666_666.667) < 1)
   }
 
-  /// The mean of what was promised goes by heartbeats; a promise of any length neither traps nor wraps below 0 at once.
+  /// The mean of the promised intervals is weighted by heartbeats; a promise of any length causes no trap.
   @Test func promises() {
     var beats = HeartbeatCounts()
     for seconds: UInt64 in [60, 60, 30] { beats.expect(seconds: seconds) }
@@ -69,7 +69,7 @@ import Testing
     #expect(beats.expectations == 4)
   }
 
-  /// A report tells the cadence of a connection; its answers are told by their resolutions.
+  /// The cadence of a connection comes from its report; the answers come from resolutions.
   @Test func cadenceOfAReport() {
     var figures = HeartbeatMetrics()
     for second: Int64 in [100, 130, 163, 192] { figures.sent(at: Timestamp(seconds: second, fraction: 0)) }
@@ -80,7 +80,7 @@ import Testing
     #expect(beats.changes == 2 && beats.changeSum == 7_000_000 && beats.answered == 0)
   }
 
-  /// What several connections counted is added in any order; answers alone leave the cadence where it is.
+  /// Counts of several connections can be added in any order; adding answers alone does not change the cadence.
   @Test func additionHasNoOrder() {
     func part(_ seed: UInt64) -> HeartbeatCounts {
       var random = SeededRandom(seed)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import IMMetrics
 
-/// Times in the classic buckets of Prometheus.
+/// Durations in the classic histogram buckets of Prometheus.
 @Suite struct LatencySeriesTests {
-  /// The boundaries in seconds, by their labels: these are what a monitoring system sees.
+  /// The boundaries in seconds, as a monitoring system reads them from the labels.
   private static func labels() throws -> [Double] {
     try LatencySeries.bounds.map { bound in
       let text = "\(bound.text)"
@@ -26,12 +26,12 @@ import Testing
     let labels = try Self.labels()
     #expect(labels.count == 24 && labels == labels.sorted() && Set(labels).count == 24)
     for (label, bound) in zip(labels, LatencySeries.bounds) { #expect(label * 1e6 == Double(bound.microseconds)) }
-    // From 10 ms to 2 s about half as much again.
+    // From 10 ms to 2 s, each boundary is about one and a half times the previous one.
     let middle = labels.filter { $0 >= 0.01 && $0 <= 2 }
     for (one, next) in zip(middle, middle.dropFirst()) { #expect((1.25...1.75).contains(next / one), "\(one)") }
   }
 
-  /// Every boundary, and a microsecond on either side.
+  /// Every boundary, and one microsecond on either side.
   @Test func aSampleAtItsBoundaryIsNotAboveIt() {
     for (place, bound) in LatencySeries.bounds.enumerated() {
       for difference: Int64 in [-1, 0, 1] {
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  /// Drawn samples of many sizes against a count of those that are not above each boundary.
+  /// Random samples of many magnitudes, compared with the number of samples at or below each boundary.
   @Test func drawnSamples() {
     var random = SeededRandom(31)
     for count in [0, 1, 7, 500] {
@@ -60,7 +60,7 @@ import Testing
 
   @Test func theEnds() {
     var series = LatencySeries()
-    // A clock that went back, and the longest time there is.
+    // A clock that went back, and the longest representable time.
     series.record(.seconds(-5))
     series.record(Nanoseconds(.min))
     series.record(Nanoseconds(.max))

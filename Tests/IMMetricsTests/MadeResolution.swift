@@ -3,12 +3,12 @@ import IMWire
 
 @testable import IMEngine
 
-/// Settled exchanges of which tests say what became of them.
+/// Resolved exchanges with given fates.
 enum MadeResolution {
-  /// When every exchange began.
+  /// The time at which every exchange began.
   static let start = Timestamp(milliseconds: 1_760_000_000_000)
 
-  /// An exchange that had this fate after so many microseconds.
+  /// An exchange that reached this fate after `microseconds`.
   static func exchange(
     _ fate: Fate, _ direction: Direction = .clientToServer, id: UInt32 = 0, connection: UInt32 = 1, kind: UInt8 = 0,
     at begin: Timestamp = start, after microseconds: Int64 = 1_000, copies: Int = 1
@@ -18,7 +18,7 @@ enum MadeResolution {
       decidedAt: begin.advanced(by: Nanoseconds.microseconds(microseconds)), copies: copies)
   }
 
-  /// The resolution of such an exchange; `reached` says whether the other side's TCP had it.
+  /// The resolution of such an exchange; `reached` tells whether the receiver's TCP acknowledged it.
   static func make(
     _ fate: Fate, _ direction: Direction = .clientToServer, kind: UInt8 = 0, status: UInt16 = 0,
     after microseconds: Int64 = 1_000, copies: Int = 1, reached: Bool? = nil, byLimit: Bool = false,
@@ -32,7 +32,7 @@ enum MadeResolution {
     return resolution
   }
 
-  /// The same of one that had been `before`, and was then answered late.
+  /// The resolution of an exchange that had the fate `before`, and was then answered late.
   static func late(
     _ fate: Fate, after before: Fate, _ direction: Direction = .clientToServer, reached: Bool? = nil,
     byLimit: Bool = false
@@ -43,7 +43,7 @@ enum MadeResolution {
     return resolution
   }
 
-  /// A drawn history of one message: its first decision and, where that may be corrected, sometimes a late answer.
+  /// A random history of one message: its first fate and, where that can be corrected, sometimes a late answer.
   static func history(_ random: inout SeededRandom) -> [Resolution] {
     let direction: Direction = random.once(in: 3) ? .serverToClient : .clientToServer
     let fate = random.one(of: Fate.allCases)

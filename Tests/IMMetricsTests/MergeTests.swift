@@ -6,7 +6,7 @@ import Testing
 @testable import IMEngine
 @testable import IMMetrics
 
-/// Histograms that are added: the order decides nothing, and counts from a file neither trap nor wrap.
+/// Addition of histograms: the order does not matter, and counts read from a file neither trap nor wrap.
 @Suite struct MergeTests {
   private static func samples(_ count: Int, _ seed: UInt64, _ range: ClosedRange<Int64> = 100...5_000_000) -> [Int64] {
     var random = SeededRandom(seed)
@@ -21,7 +21,7 @@ import Testing
 
   private static let percents = [1, 25, 50, 90, 95, 99, 99.9, 100]
 
-  /// A compact histogram of few samples has all of them: added first or last, it leaves the percentiles of others exact.
+  /// A compact histogram with few samples keeps all of them: added first or last, it leaves the percentiles of the sum exact.
   @Test func fewSamplesAreNeverCoarse() {
     let (few, many) = (Self.samples(60, 1), Self.samples(700, 2))
     let parts = [Self.histogram(few, isCompact: true), Self.histogram(many), Self.histogram(Self.samples(50, 3))]
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  /// With a compact one of many samples, all sums are compact, in any order.
+  /// With a compact histogram of many samples, every sum is compact, in any order.
   @Test func manyCompactSamplesMakeTheSumCoarse() {
     let parts = [Self.histogram(Self.samples(300, 4), isCompact: true), Self.histogram(Self.samples(400, 5))]
     let all = Self.histogram(Self.samples(300, 4) + Self.samples(400, 5), isCompact: true)
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  /// Nothing added to nothing, and to something, changes nothing; a histogram added to itself has every sample twice.
+  /// Adding an empty histogram changes nothing; a histogram added to itself has every sample twice.
   @Test(arguments: [0, 1, 5, 96, 97, 500]) func neutralAndTwice(_ count: Int) {
     let samples = Self.samples(count, 6)
     let histogram = Self.histogram(samples)
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  /// What an earlier process counted is the same histogram again.
+  /// A histogram restored from the counts of an earlier process is equal to the original.
   @Test func counted() throws {
     for count in [1, 50, 96, 97, 3_000] {
       let histogram = Self.histogram(Self.samples(count, 7), isCompact: true)
@@ -80,7 +80,7 @@ import Testing
     #expect(none.count == 0 && none.percentile(50) == nil && none.minimum == nil && none.mean == nil)
   }
 
-  /// What no histogram counts, whatever a file says.
+  /// Counts that no histogram can have, as a file may contain them.
   @Test func whatIsNoHistogram() {
     let last = UInt16(RTTBuckets.count)
     let cases: [(name: String, buckets: [(index: UInt16, count: UInt64)], least: Int64, most: Int64)] = [
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  /// The largest histograms that a file may hold, added again and again.
+  /// The largest histograms that a file may contain, added repeatedly.
   @Test func countsFromAFileStop() throws {
     let largest = try #require(
       RTTHistogram(
@@ -119,7 +119,7 @@ import Testing
     #expect(counts.roundTrips.count == 1 << 62 && counts.roundTrips.percentile(50) != nil)
   }
 
-  /// Both directions, and each by itself.
+  /// Both directions together, and each separately.
   @Test func directions() {
     let ways = [Self.samples(40, 8), Self.samples(150, 9)]
     var trips = RTTByDirection()
@@ -141,7 +141,7 @@ import Testing
     #expect(sum.fineBuckets == 0 && sum.count == 191)
   }
 
-  /// Room that is given back is room for others.
+  /// Released room is available to other histograms.
   @Test func roomIsGivenBack() {
     var room = FineBucketRoom(bytes: 8 * 100)
     let samples = Self.samples(300, 10, 1_000...1_090)
@@ -150,7 +150,7 @@ import Testing
       for sample in samples { room.record(into: &trips) { $0.record(microseconds: sample, .clientToServer) } }
       return trips
     }
-    // These 91 values have a bucket each, so that they fit once, and not twice.
+    // These 91 values have a bucket each, so that they fit once, but not twice.
     let first = fill()
     #expect(first.fineBuckets > 50 && first.fineBuckets <= 100 && !room.isFull)
     room.release(first)

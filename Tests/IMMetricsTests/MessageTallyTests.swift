@@ -5,14 +5,14 @@ import Testing
 @testable import IMEngine
 @testable import IMMetrics
 
-/// What became of messages, as it stands in the end.
+/// The final fates of messages.
 @Suite struct MessageTallyTests {
   private typealias Made = MadeResolution
 
   struct Case: CustomTestStringConvertible {
     let testDescription: String
     let resolutions: [Resolution]
-    /// Units, late answers, and the fates that are not 0, of the client's messages.
+    /// Units, late answers, and the nonzero fates of the client's messages.
     let units: UInt32, late: UInt32
     let fates: [Fate: UInt32]
     var causes: [Cause: UInt32] = [:]
@@ -84,7 +84,7 @@ import Testing
     #expect(late.both.units == 0 && late.both.late == 1 && late.both.acked == 0)
   }
 
-  /// Fates add up to the units, whatever comes, and no fate of a drawn history goes below 0.
+  /// The fates add up to the units, and no fate of a random history becomes negative.
   @Test func fatesAddUp() {
     var random = SeededRandom(21)
     for _ in 0..<200 {
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  /// Parts that are added in any order are the whole.
+  /// Parts added in any order equal the whole.
   @Test func additionHasNoOrder() {
     var random = SeededRandom(22)
     let histories = (0..<60).map { _ in MadeResolution.history(&random) }
@@ -130,16 +130,16 @@ import Testing
   }
 }
 
-/// The same in counts of a monitoring system, which never go back.
+/// The fates of messages as counters for a monitoring system, which never decrease.
 @Suite struct FateSeriesTests {
   private static let answers: [Fate] = [.acked, .ackedAfterRetry, .rejected]
 
-  /// What the series says that stands in the end: its first decisions, corrected by its late answers.
+  /// The final count in the series: first decisions, corrected by late answers.
   private static func corrected(_ series: FateSeries, _ way: Direction, _ fate: Fate) -> UInt64 {
     series.decided(way, fate) + (answers.contains(fate) ? series.late(way, fate) : 0)
   }
 
-  /// The series and the tally tell the same of drawn histories, and no count of the series ever goes down.
+  /// The series and the tally agree on random histories, and no counter of the series ever decreases.
   @Test func agreesWithTheTally() {
     var random = SeededRandom(23)
     for _ in 0..<50 {

@@ -6,11 +6,11 @@ import Testing
 @testable import IMEngine
 @testable import IMMetrics
 
-/// Minutes of servers, and the table of those that run.
+/// Periods of one minute, and the table of the current ones, by server.
 @Suite struct PeriodTests {
   private typealias Made = MadeResolution
 
-  /// Every packet is in the period that its time asks for; those of the past in the one that runs. Periods lie behind one another.
+  /// Every packet belongs to the period of its time; a packet from the past belongs to the current one. Periods do not overlap.
   @Test func drawnTimes() {
     var random = SeededRandom(61)
     for _ in 0..<50 {
@@ -23,7 +23,7 @@ import Testing
         #expect(period.end == period.boundary && period.start < period.end)
         #expect(period.boundary.nanoseconds % PeriodClock.length == 0)
         #expect(period.end.nanoseconds(since: period.start) <= PeriodClock.length)
-        // Only the first one may be partial, until the run ends.
+        // Only the first period may be partial, until the run ends.
         #expect(period.isPartial == (last == nil && period.start.nanoseconds % PeriodClock.length != 0))
         if let last { #expect(period.start >= last.end) }
         last = period
@@ -47,7 +47,7 @@ import Testing
     #expect(clock.finish()?.end == .distantFuture)
   }
 
-  /// What a server's minute had.
+  /// Some metrics of a server in one minute.
   private typealias Minute = (index: UInt32, units: UInt32, late: UInt32, lost: UInt64)
 
   private static func closed(_ table: inout PeriodTable) -> [Minute] {
@@ -63,7 +63,7 @@ import Testing
     table.resolved(resolution, id: id, role: .message, endpoint: endpoint, roundTrip: nil)
   }
 
-  /// Servers at which something happened, by index, and a server that is idle is not told.
+  /// Only servers with activity are reported, in the order of their indices.
   @Test func onlyServersThatDidSomething() {
     var table = PeriodTable()
     for endpoint in [30, 2, 7, 2] as [UInt32] {
@@ -78,7 +78,7 @@ import Testing
     #expect(second.map(\.index) == [7] && second.map(\.units) == [1] && second.map(\.lost) == [1])
   }
 
-  /// A late answer corrects the period that counted the message; in a later one it is told as late, and changes no fate there.
+  /// A late answer corrects the period that counted the message; a later period counts it as late, without changing a fate.
   @Test func lateAnswers() {
     var table = PeriodTable()
     Self.resolve(Made.make(.unanswered), id: 1, at: 0, in: &table)
@@ -92,7 +92,7 @@ import Testing
     #expect(second.map(\.units) == [0] && second.map(\.late) == [2] && second.map(\.lost) == [0])
   }
 
-  /// What is open goes on to the next period; everything else begins anew.
+  /// Open connections carry over to the next period; all other counts start again at zero.
   @Test func openConnectionsGoOn() {
     var table = PeriodTable()
     let info = ConnectionInfo(told: 1, client: MadeReport.client, server: MadeReport.server)
@@ -111,7 +111,7 @@ import Testing
     #expect(seen == [[1, 2, 0], [1, 0, 0], [0, 0, 1]])
   }
 
-  /// What an endpoint tells of itself.
+  /// Counts that an endpoint reports about itself.
   @Test func anEndpointsOwnMinute() {
     var metrics = PeriodMetrics()
     for _ in 0..<5 { metrics.tried() }
@@ -122,7 +122,7 @@ import Testing
     metrics.withdrawn()
     metrics.closed(isReset: true)
     metrics.closed(isReset: false)
-    // More ends than beginnings: no count goes below 0.
+    // More ends than beginnings: no count becomes negative.
     metrics.closed(isReset: false)
     metrics.returned()
     metrics.beat()
@@ -140,7 +140,7 @@ import Testing
     #expect(metrics.active == 1 && metrics.connections == ConnectionCounts() && metrics.heartbeats.isEmpty)
   }
 
-  /// A connection that failed is told once, with its last report, and not where frames of it were decoded.
+  /// A failed connection is counted once, with its last report, and only if no frame of it was decoded.
   @Test func failedConnections() {
     var metrics = PeriodMetrics()
     var report = MadeReport.undecoded()
@@ -156,7 +156,7 @@ import Testing
   }
 }
 
-/// The run by period of packet time.
+/// A run divided into periods of packet time.
 @Suite struct SeriesOfPeriodsTests {
   private static func series() -> PeriodSeries { PeriodSeries(plans: [MadePlan.tjp()]) { $0 / 10 } }
 
@@ -166,7 +166,7 @@ import Testing
     MadeResolution.exchange(fate, kind: kind, at: Timestamp(seconds: second, fraction: 0), after: microseconds)
   }
 
-  /// A message counts in the period of its first copy, however late its fate is decided, and in whichever order they are told.
+  /// A message counts in the period of its first copy, however late its fate is decided, and in whichever order fates are reported.
   @Test func fatesCountWhereTheMessageBegan() {
     let all = [
       Self.exchange(.acked, at: 1), Self.exchange(.unanswered, at: 9), Self.exchange(.acked, at: 25),
@@ -185,7 +185,7 @@ import Testing
     }
   }
 
-  /// A period that was taken is over: fates of its messages that are decided later are left out.
+  /// A period that was taken is closed: fates that are decided later are dropped.
   @Test func fatesOfAPeriodThatIsOver() {
     var series = Self.series()
     series.resolved(Self.exchange(.acked, at: 5))
@@ -197,8 +197,8 @@ import Testing
     #expect(rest.map(\.row.metrics.messages.both.units) == [1])
   }
 
-  /// Pings count as heartbeats only where the connection's last report says so, each where it was sent; what the report has beyond them counts
-  /// where the connection began.
+  /// Pings count as heartbeats only if the connection's last report says so, each in the period in which it was sent. Pings that only the
+  /// report contains count in the period in which the connection began.
   @Test func pings() {
     var series = Self.series()
     for (step, second) in [(PingStep.sent, 5), (.answered, 5), (.sent, 15), (.missed, 15)] as [(PingStep, Int64)] {
@@ -218,7 +218,7 @@ import Testing
     series.ended(other)
     let rows = series.takeRows(before: .max)
     #expect(rows.map(\.number) == [0, 1, 3])
-    // Two of the four are not known one by one.
+    // Two of the four are known from the report only.
     #expect(rows.map(\.row.metrics.heartbeats.sent) == [3, 1, 0])
     #expect(rows.map(\.row.metrics.heartbeats.answered) == [1, 0, 0])
     #expect(rows.map(\.row.metrics.heartbeats.missed) == [0, 1, 0])
@@ -226,7 +226,7 @@ import Testing
     #expect(rows.map(\.row.metrics.connections.closed) == [0, 0, 1])
   }
 
-  /// The sum of all periods is the run, from whichever period on; so is that of rows that are added by hand.
+  /// The sum of all periods equals the run, starting from any period; so does the sum of rows added one by one.
   @Test func sums() {
     var random = SeededRandom(71)
     var series = Self.series(), whole = PeriodMetrics()
@@ -249,7 +249,7 @@ import Testing
     #expect(sum.missingBytes == 1_200 && sum.metrics.messages.both.units > half.metrics.messages.both.units)
   }
 
-  /// Messages that are not decided are those that were sent without the decided and the one-way ones; never below 0.
+  /// Open messages are the sent ones less the decided and the one-way ones, and at least 0.
   @Test func openMessages() {
     var row = PeriodSeries.Row()
     #expect(row.messages == 0 && row.open == 0)

@@ -6,9 +6,9 @@ import Testing
 @testable import IMEngine
 @testable import IMMetrics
 
-/// Tables that what is captured fills, and their bounds.
+/// Tables that grow with the traffic, and their limits.
 @Suite struct RegistryTests {
-  /// Exchanges and what they belong to, against a dictionary of all of them.
+  /// Exchanges and their owners, compared with a dictionary of all of them.
   @Test func exchangesHaveTheirOwners() {
     var random = SeededRandom(41)
     var registry = ExchangeRegistry(bits: 4)
@@ -19,7 +19,7 @@ import Testing
         id, owner: owner, at: StreamPosition(offset: UInt64(id) << 27, ordinal: UInt16(id)),
         isLogged: id.isMultiple(of: 3))
       open[id] = owner
-      // Most are settled at once, some only after the ring has gone round many times.
+      // Most are resolved at once, and some only after the ring has wrapped many times.
       for known in open.keys.sorted() where random.once(in: 3) || open.count > 200 {
         let entry = registry.resolve(known)
         #expect(entry?.owner == open[known] && entry?.id == known && entry?.isLogged == known.isMultiple(of: 3))
@@ -34,17 +34,17 @@ import Testing
     var registry = ExchangeRegistry(bits: 2)
     registry.add(1, owner: 10, at: StreamPosition(offset: 0))
     #expect(registry.resolve(1)?.owner == 10)
-    // A late answer finds it as long as nobody has its place.
+    // A late answer finds its exchange until the slot is reused.
     #expect(registry.resolve(1)?.isSettled == true)
     registry.add(5, owner: 50, at: StreamPosition(offset: 0))
     #expect(registry.resolve(1) == nil && registry.resolve(5)?.owner == 50)
-    // One that is open is kept, and handed out once from behind the ring.
+    // An open exchange is kept outside the ring when its slot is reused, and returned once.
     registry.add(6, owner: 60, at: StreamPosition(offset: 0))
     registry.add(10, owner: 100, at: StreamPosition(offset: 0))
     #expect(registry.resolve(6)?.owner == 60 && registry.resolve(6) == nil && registry.resolve(99) == nil)
   }
 
-  /// Of exchanges that nobody settles, a bounded number is remembered behind the ring.
+  /// Exchanges that are never resolved are kept outside the ring, up to a limit.
   @Test func openExchangesAreBounded() {
     var registry = ExchangeRegistry(bits: 0)
     for id in 0..<70_000 as Range<UInt32> { registry.add(id, owner: id, at: StreamPosition(offset: 0)) }
@@ -57,7 +57,7 @@ import Testing
     var registry = StatusRegistry()
     let codes = (0..<3 as Range<UInt64>).map { StatusCode(plan: UInt8($0), list: 1, number: 400 + $0) }
     registry.met(codes[0], place: 1)
-    // Told twice, or out of order: nothing is entered at a place that is not the next.
+    // Repeated or out of order: an entry is added only at the next index.
     registry.met(codes[1], place: 1)
     registry.met(codes[2], place: 3)
     #expect(registry[1] == codes[0] && registry[0] == nil && registry[2] == nil && registry[.max] == nil)
@@ -77,11 +77,11 @@ import Testing
     #expect(registry.index(of: info(2, port: 20)) == 2 && registry[2]?.endpoint.port == 20)
     #expect(registry[0] == nil && registry[1] == nil && registry[.max] == nil)
     #expect(registry.index(of: info(0, port: 10)) == 0 && registry.index(of: info(2, port: 20)) == 2)
-    // A server that shares the index of another one, the same address with another plan, an index beyond the limit, and none.
+    // A server with the index of another one, the same address with another plan, an index beyond the limit, and no index.
     #expect(registry.index(of: info(2, port: 21)) == nil && registry.index(of: info(2, port: 20, plan: 1)) == nil)
     #expect(registry.index(of: info(3, port: 30)) == nil && registry.index(of: info(.max, port: 40)) == nil)
     #expect(registry[2] == EndpointKey(endpoint: info(2, port: 20).server, plan: 0))
-    // A failed connection belongs to the server that is known at its address.
+    // A failed connection belongs to the server with its address.
     var report = MadeReport.undecoded()
     (report.info, report.serverPlan) = (info(1, port: 11, plan: .max), 0)
     #expect(registry.index(of: report) == 1 && registry[1]?.plan == 0)
@@ -101,7 +101,7 @@ import Testing
     #expect(roles[2, 0] == .other && roles[.max, .max] == .other && RoleTable(plans: [])[0, 0] == .other)
   }
 
-  /// What was refused is told apart by plan, type and status, up to 64 of these.
+  /// Rejections are counted by plan, type and status, up to 64 combinations.
   @Test func rejections() {
     var counts = RejectionCounts()
     for _ in 0..<3 {
@@ -112,7 +112,7 @@ import Testing
     #expect(counts.entries[49].count == 3 && counts.entries[50].count == 1 && counts.entries[50].kind == 2)
     for status in 50..<70 as Range<UInt16> { counts.add(MadeResolution.make(.rejected, kind: 1, status: status)) }
     #expect(counts.entries.count == 64 && counts.others == 7)
-    // What is known goes on to be counted.
+    // Known combinations are still counted.
     counts.add(MadeResolution.make(.rejected, kind: 1, status: 0))
     #expect(counts.entries[0].count == 4 && counts.others == 7)
     var sum = RejectionCounts()
@@ -122,7 +122,7 @@ import Testing
     #expect(sum.entries.map(\.status) == counts.entries.map(\.status))
   }
 
-  /// Pairs of refusals beyond the limit are counted, in whichever order two tables are added.
+  /// Rejections beyond the limit are counted, in whichever order two tables are added.
   @Test func rejectionsAreNeverLost() {
     func table(_ statuses: Range<UInt16>) -> RejectionCounts {
       var counts = RejectionCounts()

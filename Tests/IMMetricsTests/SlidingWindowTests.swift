@@ -6,7 +6,7 @@ import Testing
 @testable import IMEngine
 @testable import IMMetrics
 
-/// The last so many seconds, against a list of everything that came.
+/// A window over the last seconds, compared with a list of all samples.
 @Suite struct SlidingWindowTests {
   private static let second: Int64 = 1_000_000_000
 
@@ -19,14 +19,14 @@ import Testing
       connection: ConnectionInfo(told: serial, client: MadeReport.client, server: MadeReport.server), at: time)
   }
 
-  /// Samples at drawn times, some in the past; each window has exactly those that lie in it.
+  /// Samples at random times, some of them in the past; each window contains exactly those within its range.
   @Test(arguments: [(1, 5), (10, 6), (60, 1)] as [(Int64, Int64)]) func drawn(_ step: Int64, _ count: Int64) {
     var random = SeededRandom(UInt64(step))
     var window = SlidingWindow(step: step * Self.second, count: count)
     var samples: [(time: Int64, value: Double, isAffected: Bool)] = []
     for boundary in stride(from: step, through: 40 * step, by: Int(step)) {
       for _ in 0..<Int.random(in: 0...4, using: &random) {
-        // At most as old as the window that is asked for next.
+        // At most as old as the window that is requested next.
         let time = max(0, boundary - 1 - Int64.random(in: 0..<step * count, using: &random))
         let isAffected = random.once(in: 3), value = Double(random.next() % 100)
         samples.append((time, value, isAffected))
@@ -53,7 +53,7 @@ import Testing
     for (time, boundary) in cases {
       #expect(SlidingWindow.boundary(after: time, step: 10 * Self.second) == boundary, "\(time)")
     }
-    // The end of a window is not in it, and before 1970 steps lie in the same way.
+    // The end of a window is exclusive, also before 1970.
     for base in [0, -1_000] as [Int64] {
       var window = SlidingWindow(step: 10 * Self.second, count: 2)
       for second in [0, 9, 10, 19, 20] as [Int64] { window[Self.at(base + second)].add() }
@@ -69,8 +69,8 @@ import Testing
     #expect(window.nextBoundary(after: Self.at(5)) == nil && window[Self.at(5)].samples == 0)
   }
 
-  /// When something changes though nothing comes: at each step while the window is not empty, and when what has a time of its own far ahead
-  /// enters it.
+  /// The times at which a window changes without a new sample: at each step until it is empty, and when the window reaches a sample that
+  /// lies far ahead.
   @Test func nextBoundaries() {
     var window = SlidingWindow(step: 10 * Self.second, count: 3)
     window[Self.at(5)].add()
@@ -81,12 +81,12 @@ import Testing
     window[Self.at(205)].add()
     #expect(window.nextBoundary(after: Self.at(40)) == Self.at(210))
     #expect(window.nextBoundary(after: Self.at(210)) == Self.at(220))
-    // A number of a step that a file made up.
+    // A step number invented by a file.
     let far = SlidingWindow(step: Self.second, count: 3, entries: [(.max, SlidingWindow.Counts())])
     #expect(far.nextBoundary(after: Self.at(40)) == .distantFuture)
   }
 
-  /// What turned out well after all is taken back where it was counted last, and never below 0.
+  /// A late success is subtracted from the step that counted the failure last, and counts stay at 0 or above.
   @Test func forgiveAndLearn() {
     var window = SlidingWindow(step: Self.second, count: 10)
     let affected = Self.affected(1, Self.at(1))
@@ -111,7 +111,7 @@ import Testing
     counts.add(7, affected: Self.affected(1, Self.at(20)))
     counts.add(5, affected: Self.affected(2, Self.at(10)))
     counts.add(1, affected: Self.affected(3, Self.at(20)))
-    // Of equal times the first is the one that was told first, and the last the one that was told last.
+    // Of equal times, `first` is the one that was added first, and `last` the one that was added last.
     #expect(counts.samples == 13 && counts.affected == 13)
     #expect(counts.first == Self.affected(2, Self.at(10)) && counts.last == Self.affected(3, Self.at(20)))
     #expect(Self.affected(1, Self.at(1)) != Self.affected(2, Self.at(1)))
@@ -119,7 +119,7 @@ import Testing
     #expect(counts.samples == 12)
   }
 
-  /// What rules read of a window: shares, times in milliseconds, counts; `nil` without samples of a share.
+  /// The values that rules read from a window: ratios, times in milliseconds, counts. A ratio without samples is `nil`.
   @Test func ruleValues() {
     var counts = SlidingWindow.Counts()
     (counts.samples, counts.affected, counts.unknown) = (8, 2, 1)
@@ -133,12 +133,12 @@ import Testing
       (.refusedHandshakes, 8, 0), (.lateAnswers, 8, 0), (.messages, 8, 0), (.reports, 8, 0),
     ]
     for (samples, value, none) in cases {
-      // The greatest value of a bucket of two microseconds, at most.
+      // Within the width of a histogram bucket, two microseconds.
       let found = samples.value(counts)
       #expect(found == nil ? value == nil : abs((found ?? 0) - (value ?? -1)) < 0.002, "\(samples)")
       #expect(samples.value(SlidingWindow.Counts()) == none, "\(samples)")
     }
-    // More affected than samples, as a file may say: a share is never below 0.
+    // More affected than samples, as a file may claim: a ratio is never negative.
     (counts.samples, counts.affected) = (1, 5)
     #expect(RuleSamples.fates(.success).value(counts) == 0)
   }

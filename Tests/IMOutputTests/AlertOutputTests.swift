@@ -9,7 +9,7 @@ import Testing
 @testable import IMEngine
 @testable import IMOutput
 
-/// Alerts as lines, as JSON and as Alertmanager takes them.
+/// Alerts as lines, as JSON and in the format of Alertmanager.
 @Suite struct AlertOutputTests {
   private static func rule(
     _ metric: String, _ comparison: AlertOperator = .above, _ threshold: Double = 0.02, scope: AlertScope = .endpoint
@@ -93,13 +93,13 @@ import Testing
       text
         == "12:00:40.000000 ** a-rule firing (warning): loss 0.041 > 0.02 on 192.0.2.9:8080; 41 of 1000; "
         + "10.0.0.7:51234 (#2) to 10.0.0.7:51111 (#31)\n")
-    // All samples of one connection, which an earlier run saw.
+    // All samples are of one connection, which an earlier run saw.
     (event.affected, event.first, event.last) = (1_000, Self.affected(0, 1), Self.affected(0, 1))
     event.evidence = "a.pcap"
     #expect(Self.line(event).hasSuffix("on 192.0.2.9:8080; 10.0.0.7:1; evidence a.pcap\n"))
     event.state = .resolved
     #expect(Self.line(event) == "12:00:40.000000 ** a-rule resolved (warning): \(event.reason); evidence a.pcap\n")
-    // Colours change nothing of the words.
+    // Colours do not change the text.
     for state in [AlertEvent.State.firing, .resolved] {
       event.state = state
       let coloured = Self.line(event, isColoured: true)
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  /// What a client called itself does not reach a terminal as it came.
+  /// Names chosen by clients are escaped before they reach a terminal.
   @Test func namesOfGroups() throws {
     var rule = try Self.rule("loss")
     rule.grouping = .session
@@ -145,7 +145,7 @@ import Testing
     for name in ["owner", "group", "by", "profile", "last_affected", "evidence"] {
       #expect(object[name] == nil, "\(name)")
     }
-    // Without a value there is none, and what is absent has no threshold.
+    // Without a value the member is absent, and a rule for absence has no threshold.
     let absent = try Self.json(Self.event(try Self.rule("messages", .absent, 0), value: nil))
     for name in ["value", "threshold", "clear", "unknown", "dropped", "labels"] {
       #expect(absent[name] == nil, "\(name)")
@@ -168,7 +168,7 @@ import Testing
     #expect(objects[0].text("labels.owner") == "x\u{1}.service" && objects[0].text("labels.alertname") == "a-rule")
     #expect(objects[0].text("startsAt") == "1970-01-01T11:58:40.000000Z")
     #expect(objects.allSatisfy { $0.text("endsAt") == "1970-01-01T00:01:00.000000Z" })
-    // A label without a value is none, and the value is an annotation: two alerts differ by their labels.
+    // A label without a value is left out. The value is an annotation, so that it does not make two alerts different.
     #expect(
       objects[0]["labels.profile"] == nil && objects[0]["labels.sensor"] == nil && objects[0]["labels.value"] == nil)
     #expect(objects[0].text("annotations.value") == "0.041" && objects[1].text("labels.sensor") == "s")

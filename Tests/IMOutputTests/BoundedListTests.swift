@@ -7,7 +7,7 @@ import Testing
 @testable import IMEngine
 @testable import IMOutput
 
-/// Lists and tables that what is captured fills: what they keep, in which order, and how much.
+/// Lists and tables that grow with the traffic: their contents, order and limits.
 @Suite struct BoundedListTests {
   private static func info(_ serial: UInt32, plan: UInt8 = 0) -> ConnectionInfo {
     var info = ConnectionInfo(told: serial, client: MadeReport.client, server: MadeReport.server)
@@ -15,14 +15,14 @@ import Testing
     return info
   }
 
-  // MARK: The connections with the most trouble
+  // MARK: The connections with the most problems
 
-  /// The twenty worst, of equals the earlier ones, in whichever order they end.
+  /// The twenty worst connections, ties resolved by serial number, in whichever order they end.
   @Test func theWorstConnections() {
     var random = SeededRandom(101)
     let base = MadeReport.decoded()
     for _ in 0..<20 {
-      // Few different scores, so that many are equal.
+      // Few different scores, so that there are many ties.
       let scores = (1...60 as ClosedRange<UInt32>).map { (serial: $0, score: random.next() % 6) }
       let expected = scores.filter { $0.score > 0 }.sorted { ($1.score, $0.serial) < ($0.score, $1.serial) }.prefix(20)
       var worst = WorstConnections()
@@ -42,7 +42,7 @@ import Testing
 
   // MARK: Hashes of exchanges
 
-  /// Against a dictionary: numbers that count up, some that stay open for long, and some that are far apart.
+  /// Compared with a dictionary: consecutive numbers, some that stay open for long, and some that are far apart.
   @Test(arguments: [1, 2, 3]) func exchangeHashes(_ seed: UInt64) {
     var random = SeededRandom(seed)
     var hashes = ExchangeHashes()
@@ -55,7 +55,7 @@ import Testing
       let hash = random.next()
       hashes.insert(hash, id)
       model[id] = hash
-      // Some are written anew, and most are taken away soon.
+      // Some are overwritten, and most are removed soon.
       let other = id &- UInt32(truncatingIfNeeded: random.next() % 40)
       if random.once(in: 5), model[other] != nil {
         hashes.insert(hash &+ 1, other)
@@ -110,14 +110,14 @@ import Testing
     var marks = GapMarks()
     let info = Self.info(1)
     #expect(marks.isEmpty)
-    // What is no gap, and what belongs to a connection that nothing will decode, leaves no mark.
+    // An issue that is not a gap, and a gap in a connection that will never be decoded, leave no mark.
     marks.note(Self.issue(.frameCut, at: 5, count: 9), info)
     marks.note(Self.issue(.gap(.unseen), at: 5, count: 9), Self.info(1, plan: 254))
     #expect(marks.isEmpty)
     marks.note(Self.issue(.gap(.unseen), at: 100, count: 50), info)
     marks.note(Self.issue(.gap(.unseen), at: 170, count: 30), info)
     marks.note(Self.issue(.resynchronised, at: 200, count: 20), info)
-    // A frame in front of the end, of the other direction, and of another connection is not behind it.
+    // A frame before the end, a frame of the other direction, and a frame of another connection do not take the mark.
     #expect(marks.take(try Self.frame(at: 219), info, .clientToServer) == nil)
     #expect(marks.take(try Self.frame(at: 500), info, .serverToClient) == nil)
     #expect(marks.take(try Self.frame(at: 500), Self.info(2), .clientToServer) == nil)
@@ -126,7 +126,7 @@ import Testing
     #expect(marks.take(try Self.frame(at: 221), info, .clientToServer) == nil)
   }
 
-  /// The stream is its sender's, whichever end is taken for the client later.
+  /// A mark belongs to its sender's stream, even if client and server are swapped later.
   @Test func gapMarksOfTurnedConnections() throws {
     var marks = GapMarks()
     var info = Self.info(1)
@@ -137,8 +137,8 @@ import Testing
     #expect(marks.take(try Self.frame(at: 10), info, .serverToClient)?.missing == 10)
   }
 
-  /// Gaps from before anybody knew the profile: at most 1,024 of a stream are kept apart, and those without a further frame are handed out
-  /// once a frame has told whose they are.
+  /// Gaps seen before the profile is known: at most 1,024 of a stream are kept separately. Those without a later frame are returned once
+  /// a frame has determined the profile.
   @Test func earlyGaps() throws {
     var marks = GapMarks()
     for number in 0..<1_030 as Range<UInt64> {
@@ -149,7 +149,7 @@ import Testing
     let mark = try #require(marks.take(try Self.frame(at: 20_000), Self.info(1), .clientToServer))
     #expect(mark.early.count == 1_024 && mark.missing == 1_030)
     #expect(mark.early.reduce(0) { $0 + $1.byteCount } == 1_030 && mark.early.last?.byteCount == 7)
-    // The other direction of the same connection; of the second one no frame has come.
+    // The other direction of the first connection; the second one has no frame.
     let rest = marks.takeRest()
     #expect(rest.map(\.gap.byteCount) == [7] && rest.map(\.info.serial) == [1] && marks.takeRest().isEmpty)
   }
@@ -159,7 +159,7 @@ import Testing
     for serial in 1...16_384 as ClosedRange<UInt32> {
       marks.note(Self.issue(.gap(.unseen), at: 0, count: 1), Self.info(serial, plan: .max))
     }
-    // Another gap of a known stream is no further stream; the next one makes all be forgotten.
+    // Another gap in a known stream is not another stream; one more stream clears the table.
     marks.note(Self.issue(.gap(.unseen), at: 9, count: 1), Self.info(5, plan: .max))
     #expect(!marks.isEmpty)
     marks.note(Self.issue(.gap(.unseen), at: 0, count: 1), Self.info(20_000, plan: .max))
@@ -170,9 +170,9 @@ import Testing
     #expect(!marks.isEmpty)
   }
 
-  // MARK: Refusals
+  // MARK: Rejections
 
-  /// The most frequent first; names only where the profile and the traffic have them, whatever the indices are.
+  /// The most frequent first; names only if the profile and the traffic contain them, whatever the indices are.
   @Test func refusals() {
     let plans = [MadePlan.tjp()]
     var statuses = StatusRegistry()

@@ -28,7 +28,7 @@ import Testing
     TLSHello(version: 0x0304, serverName: name, protocols: [])
   }
 
-  /// Connections of every kind: numbers at their maximum, names as hostile as they may be, IPv6, a proxy.
+  /// Connections of every kind: maximum numbers, hostile names, IPv6, a proxy.
   private static let rows: [ListedConnection] = [
     row(1) { $0.wireBytes = [10_234, 98_765] },
     row(2, .reset, by: .serverToClient) { report in
@@ -66,18 +66,18 @@ import Testing
     }
     let titles = lines[0].split(separator: " ").map(String.init)
     #expect(titles.first == "#" && titles.contains("client"))
-    // However narrow, the connection and how it ended are there.
+    // At any width, the number of the connection and its end are shown.
     for (line, row) in zip(lines.dropFirst(), Self.rows) {
       #expect(line.split(separator: " ").first.map(String.init) == "\(row.info.serial)")
       #expect(line.contains(row.reason.name))
     }
-    // The same rows give the same bytes.
+    // The same rows produce the same bytes.
     var again = ByteWriter()
     ConnectionTable(profiles: Self.profiles, zone: .utc, width: width).write(Self.rows, to: &again)
     #expect(out.text == again.text)
   }
 
-  /// A live list has no widest cell to wait for, and a part of a table no heading of its own while columns stay.
+  /// A live list cannot wait for its widest cell, and a part of a table has no heading of its own while the columns stay the same.
   @Test func parts() {
     var table = ConnectionTable(profiles: ["tjp"], zone: .utc, width: nil)
     var out = ByteWriter()
@@ -86,7 +86,7 @@ import Testing
     table.write(part: [Self.rows[0]], to: &out) { _ in }
     let lines = out.text.split(separator: "\n", omittingEmptySubsequences: false)
     #expect(lines.count == 4 && lines[1] == lines[2] && lines[0].contains("client"))
-    // Wider cells move the columns, so they have a heading behind an empty line.
+    // Wider cells move the columns, so that a new heading follows after an empty line.
     table.write(part: [Self.rows[3]], to: &out) { _ in }
     let more = out.text.split(separator: "\n", omittingEmptySubsequences: false)
     #expect(more.count == 7 && more[3].isEmpty && more[4].contains("client"))
@@ -118,7 +118,7 @@ import Testing
 
   // MARK: JSON and CSV
 
-  /// Fields of a line of CSV, by RFC 4180.
+  /// The fields of a line of CSV, by RFC 4180.
   private static func fields(_ line: Substring) -> [String] {
     var fields: [String] = [], field = "", isQuoted = false
     var rest = line[...]
@@ -160,11 +160,11 @@ import Testing
       #expect(
         json.text("time") == csv["time"] && json.text("sni") == (row.serverName) && csv["sni"] == row.serverName ?? "")
       #expect(json.flag("saw_syn") == row.sawSyn && csv["saw_syn"] == "\(row.sawSyn)")
-      // Every metric is in both, or in none.
+      // Every metric is either in both formats or in neither.
       for name in lines[0].dropFirst(13) {
         let value = json.number(name), cell = csv[name] ?? "?"
         #expect(cell.isEmpty == (value == nil), "\(name)")
-        // Whole numbers of JSON stop at 2^63 - 1, as Elasticsearch has them.
+        // Integers in JSON are limited to 2^63 - 1, the limit of Elasticsearch.
         if let value { #expect(value == min(Double(cell) ?? -1, 0x1p63), "\(name)") }
       }
     }

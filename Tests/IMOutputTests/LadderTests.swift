@@ -4,7 +4,7 @@ import IMTestSupport
 import IMWire
 import Testing
 
-/// Ladders: what is said of each frame, silences between them, times, and excerpts.
+/// Ladders: the text of each frame, silences between frames, times, and excerpts.
 @Suite struct LadderTests {
   private static func step(
     _ facts: Ladder.Facts = [], copy: UInt16 = 1, since: Int64? = nil, latency: Int64? = nil, roundTrip: Int64? = nil,
@@ -104,13 +104,13 @@ import Testing
     #expect(ladder.title.hasSuffix(", tjp, session 22509"))
   }
 
-  /// Milliseconds, and microseconds where all of it happened within a second; what came before the connection has a minus.
+  /// Milliseconds, or microseconds if the whole ladder fits in a second; times before the connection have a minus sign.
   @Test func times() {
     var ladder = Self.ladder([(-5, Self.step()), (0, Self.step()), (999, Self.step())])
     #expect(ladder.lines.map(\.time) == ["-0.005000", "+0.000000", "+0.999000"])
     ladder.rows[2].at = Timestamp(milliseconds: 11_000)
     #expect(ladder.lines.map(\.time) == ["-0.005", "+0.000", "+1.000"])
-    // A row may count from another moment, and the end of the connection may be later than its last row.
+    // A row may count from another instant, and the connection may end later than its last row.
     ladder.rows[2].start = Timestamp(milliseconds: 10_900)
     #expect(ladder.lines.map(\.time).last == "+0.100")
     ladder.rows.removeLast()
@@ -129,7 +129,7 @@ import Testing
     #expect(lines[1].form == .silence && lines[1].time.isEmpty)
   }
 
-  /// Silences of 5 s and more have a line, with the heartbeats that are missing in them.
+  /// Silences of 5 s and more have a line of their own, with the heartbeats that are missing in them.
   @Test(
     arguments: [
       (4_999, nil, nil, false), (5_000, nil, "5.0 s without a frame", false),
@@ -149,7 +149,7 @@ import Testing
     #expect(silences.allSatisfy { $0.isTrouble == isTrouble && $0.mark == (isTrouble ? "!" : "") && $0.row == nil })
   }
 
-  /// A time that goes back is no silence, and the next one counts from the latest.
+  /// A time that goes back is not a silence, and the next silence counts from the latest time.
   @Test func silencesCountFromTheLatestRow() {
     let ladder = Self.ladder([(0, Self.step()), (4_000, Self.step()), (0, Self.step()), (8_000, Self.step())])
     #expect(ladder.lines.count == 4)
@@ -163,7 +163,7 @@ import Testing
     #expect(ladder.lines.map(\.row) == [nil, 0, nil])
   }
 
-  /// The message's own lines, the one in front of it, and those behind it, as far as there is room; always in their order.
+  /// The message's own rows, the one before it and those after it, as far as there is room, and always in order.
   @Test func excerpts() {
     let rows: [(at: Int64, event: Ladder.Event)] = [1, 2, 2, 1, 3, 1, 2, 4].enumerated().map { place, exchange in
       (Int64(place) * 100, Self.step(exchange: UInt32(exchange)))
@@ -173,14 +173,14 @@ import Testing
       ladder.excerpt(exchange, count: count, clock: .utc).compactMap(\.row)
     }
     #expect(excerpt(9, 5).isEmpty && excerpt(3, 3) == [3, 4, 5] && excerpt(3, 5) == [3, 4, 5, 6, 7])
-    // The first message has nothing in front of it.
+    // The first message has no row before it.
     #expect(excerpt(1, 4) == [0, 1, 2, 3] && excerpt(1, 8) == [0, 1, 2, 3, 4, 5, 6, 7])
     #expect(excerpt(4, 4) == [6, 7])
     for exchange in 1...4 as ClosedRange<UInt32> {
       for count in 1...10 {
         let found = excerpt(exchange, count)
         #expect(found.count <= count && found == found.sorted() && Set(found).count == found.count)
-        // Its own first line is there if there is room for one in front of it.
+        // Its own first row is shown if there is room for a row before it.
         let first = rows.indices.first { [1, 2, 2, 1, 3, 1, 2, 4][$0] == Int(exchange) }
         if count > 1 { #expect(first.map(found.contains) == true) }
       }

@@ -9,9 +9,9 @@ import Testing
 @testable import IMEngine
 @testable import IMOutput
 
-/// Messages as JSON, as lines and as a transcript, and as filters see them: against the ground truth of two captures.
+/// Messages as JSON, as lines and as a transcript, and as filters see them, compared with the ground truth of two captures.
 @Suite struct MessageOutputTests {
-  /// What was written of each message when it was over, and which of the filters took it.
+  /// Collects the output for each finished message, and which of the filters matched it.
   final class Sink: EngineSink {
     private let plan = MadePlan.tjp()
     private let store: MessageStore
@@ -60,7 +60,7 @@ import Testing
     return sink
   }
 
-  /// The messages of the truth, by direction, number and the time of the first copy.
+  /// The messages in the ground truth, by direction, number and the time of the first copy.
   private static func truth(_ sample: String) throws -> [String: Document] {
     let truth = try JSONSerialization.jsonObject(with: Data(try Samples.bytes("\(sample).truth.json")))
     let messages = (truth as? [String: Any])?["messages"] as? [[String: Any]] ?? []
@@ -95,7 +95,7 @@ import Testing
         #expect(message.number(number) == expected.number(number), "\(number)")
       }
       #expect(message.text("role") == "message" && message.text("type") == "data")
-      // Nobody can tell which copy was answered.
+      // After a retry, it is unknown which copy was answered.
       let retries = message.number("retries") ?? 0
       #expect(message.number("rtt_karn_us") == (retries == 0 ? message.number("rtt_us") : nil))
     }
@@ -119,7 +119,7 @@ import Testing
         #expect(text.contains(" after \(String(format: "%.3f", latency / 1_000)) ms"))
       }
       if fate == "unanswered" { #expect(text.contains(", though the server's TCP acknowledged it")) }
-      // The transcript names the session, and what became of the message in words.
+      // The transcript names the session, and describes the message's fate in words.
       let words =
         switch fate {
         case "acked", "acked_after_retry": "[answered after "
@@ -134,7 +134,7 @@ import Testing
     }
   }
 
-  /// Filters over messages take those that the JSON of the same messages says.
+  /// A filter over messages matches exactly those whose JSON fulfils its condition.
   @Test func filtersSeeTheSame() throws {
     var cases: [(filter: String, takes: (Document) -> Bool)] = []
     func test(_ filter: String, _ takes: @escaping (Document) -> Bool) { cases.append((filter, takes)) }
@@ -169,7 +169,7 @@ import Testing
     }
   }
 
-  /// Text of a message is found in its elements, at their path only.
+  /// Message text is found in the body's elements, at the given path only.
   @Test func filtersLookIntoBodies() throws {
     let filters = ["tlv[0x1001] matches \".\"", "tlv[0x4242] matches \".\""]
     let sink = try Self.run("tjp-clean-chat.pcap", filters)
@@ -209,7 +209,7 @@ import Testing
       ("messages == 9 and lost == 1 and retries == 3", true, false), ("messages >= 0", true, false),
       ("gaps == 2", true, false), ("profile == tjp", true, false), ("tls and sni == \"chat.example\"", false, true),
       ("ip == 10.0.0.7 and port == 8080", true, true), ("saw_syn and end in {fin, rst}", true, true),
-      // Bytes of both directions wrap, and do not trap.
+      // The sum of both directions' bytes wraps, and does not trap.
       ("bytes == 699", true, false), ("client.port == 40001 and server.ip == 192.0.2.9", true, true),
       ("handshake_ms >= 0", false, false),
     ] as [(String, Bool, Bool)] {
@@ -219,7 +219,7 @@ import Testing
   }
 }
 
-/// Large messages that go in pieces, and frames taken apart.
+/// Text in message parts, and frames dissected into parts.
 @Suite struct MessagePartTests {
   @Test(
     arguments: [
@@ -237,8 +237,8 @@ import Testing
     }
   }
 
-  /// Drawn parts against the definition: a part is there if no other one lies across it that begins earlier or is longer, and its depth is
-  /// how many it lies in.
+  /// Random parts compared with the definition: a part is kept unless it overlaps another one that begins earlier or is longer, and its
+  /// depth is the number of parts that contain it.
   @Test func partsAreATree() {
     var random = SeededRandom(111)
     for _ in 0..<300 {
@@ -255,7 +255,7 @@ import Testing
         #expect(drawn.contains { $0.name == part.name && $0.range == part.range } && !part.range.isEmpty)
         #expect(part.range.lowerBound < count)
         for other in parts[(i + 1)...] {
-          // Behind one another, or the later inside the earlier; never across, never the same bytes.
+          // One after the other, or the later inside the earlier; never overlapping, never the same bytes.
           let isApart = other.range.lowerBound >= part.range.upperBound
           let isInside = other.range.upperBound <= part.range.upperBound && other.range != part.range
           #expect((isApart || isInside) && other.range.lowerBound >= part.range.lowerBound)
@@ -267,7 +267,7 @@ import Testing
         let innermost = parts.filter { $0.range.contains(byte) }.max { $0.depth < $1.depth }
         #expect(dissection.part(at: byte).map { parts[$0].name } == innermost?.name)
       }
-      // The order in which parts are given decides only between those that hold the same bytes.
+      // The order in which parts are given only matters for parts with the same bytes.
       let again = FrameDissection(bytes: [UInt8](repeating: 0, count: count), parts: drawn.reversed())
       #expect(again.parts.map(\.range) == parts.map(\.range) && again.parts.map(\.depth) == parts.map(\.depth))
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import IMOutput
 
-/// Metrics as nested objects, read with Foundation.
+/// Metrics as nested objects, parsed with Foundation.
 @Suite struct MetricTreeTests {
   private typealias Values = [String: MetricValue]
 
@@ -32,7 +32,7 @@ import Testing
       tree, ["a": .count(1), "b.c": .count(2), "b.d.e": .count(3), "f.g": .count(4), "b.h": .change(-5)])
     // Members in the order of their declaration, and each object in one piece.
     #expect(all.text == #"{"a":1,"b":{"c":2,"d":{"e":3},"h":-5},"f":{"g":4}}"# + "\n")
-    // An object of which nothing is known is not there, nor are commas for it.
+    // An object without a known value is absent, with its commas.
     #expect(try Self.read(tree, ["b.h": .count(7)]).text == #"{"b":{"h":7}}"# + "\n")
     #expect(try Self.read(tree, ["f.g": .count(0)]).text == #"{"f":{"g":0}}"# + "\n")
     #expect(try Self.read(tree, [:]).text == "{}\n")
@@ -40,7 +40,7 @@ import Testing
     #expect(some.text == #"{"a":1,"f":{"g":3}}"# + "\n")
   }
 
-  /// Objects that are there without members, too, and figures that are left out with 0.
+  /// Objects that are present even without members, and metrics that are absent at 0.
   @Test func emptyObjectsAndZeros() throws {
     let tree = MetricTree(
       [
@@ -54,7 +54,8 @@ import Testing
         == #"{"issues":{"x":1},"y":{"t":0}}"# + "\n")
   }
 
-  /// Times by what their names say: `_ms`, `_s`, else as the tree has them; numbers stop where Elasticsearch's do.
+  /// The unit of a time follows the suffix of its name, `_ms` or `_s`, else it is that of the tree; numbers have the limits of
+  /// Elasticsearch.
   @Test func forms() throws {
     let names = [
       "count", "ratio", "share", "rate", "t", "t_ms", "t_s", "mean", "mean_ms", "mean_s", "ns", "ns_ms", "clock",
@@ -93,7 +94,7 @@ import Testing
     #expect(abs(values[1] - 150) <= 150 * 0.025)
   }
 
-  /// Figures one by one: their dotted names, whether they are whole, and the text that the object has.
+  /// Metrics one by one: their dotted names, whether they are integers, and their text in the object.
   @Test func oneByOne() {
     let tree = MetricTree(
       [
@@ -131,7 +132,7 @@ import Testing
   }
 }
 
-/// Lines with limits, as Elasticsearch has them.
+/// Lines with the limits of Elasticsearch.
 @Suite struct JSONLineTests {
   private static func object(_ text: String) throws -> [String: Any] {
     try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
@@ -172,7 +173,7 @@ import Testing
     for name in ["none", "noTime", "nothing", "infinite", "text"] { #expect(object[name] == nil, "\(name)") }
   }
 
-  /// A line of 64 KiB is the longest; a longer one is taken back, and the lines around it stay.
+  /// A line has at most 64 KiB; a longer one is dropped, and the lines around it stay.
   @Test func longLinesAreTakenBack() throws {
     var lines = JSONLines()
     for (count, isKept) in [(100, true), (1_000_000, false), (200, true)] {
@@ -183,7 +184,7 @@ import Testing
     #expect(lines.refused == 1)
     let kept = lines.writer.text.split(separator: "\n").map { $0.utf8.count }
     #expect(kept == [100 + 8, 200 + 8])
-    // To the byte: braces, the name, quotes and the line feed are nine.
+    // To the byte: braces, name, quotes, colon and line feed are nine bytes.
     for (count, isKept) in [((64 << 10) - 9, true), ((64 << 10) - 8, false)] {
       lines.begin()
       lines.members("\"x\":\"\(String(repeating: "a", count: count))\"")
@@ -212,7 +213,7 @@ import Testing
     ("", 0), (String(repeating: "a", count: 1_024), 1_024), (String(repeating: "a", count: 1_025), 1_024),
     (String(repeating: "é", count: 513), 1_024), ("a" + String(repeating: "é", count: 513), 1_023),
     (String(repeating: "🙂", count: 300), 1_024), ("abc" + String(repeating: "🙂", count: 300), 1_023),
-    // One character of very many scalars is cut between these.
+    // A character of very many scalars is cut between scalars.
     ("e" + String(repeating: "\u{301}", count: 5_000), 1_023),
   ]) func cut(_ text: String, _ count: Int) {
     let cut = JSONLines.cut(text)

@@ -7,15 +7,15 @@ import Testing
 @testable import IMEngine
 @testable import IMOutput
 
-/// A sample of the exposition format.
+/// A sample in the exposition format.
 private struct Sample: Equatable {
   var name: String
   var labels: [String: String] = [:]
   var value = ""
 }
 
-/// The exposition format, read as its description says: a line is a comment, or a name, labels in braces, a blank and a value. Any other
-/// line is an error.
+/// A strict parser of the exposition format: a line is a comment, or a name, labels in braces, a space and a value. Any other line is an
+/// error.
 private struct Exposition {
   private(set) var samples: [Sample] = []
   private(set) var help: [String: String] = [:], types: [String: String] = [:], units: [String: String] = [:]
@@ -88,9 +88,9 @@ private struct Exposition {
   }
 }
 
-/// Metrics as Prometheus and OpenMetrics want them, read by a parser of the format.
+/// Metrics for Prometheus and OpenMetrics, read by a parser of the format.
 @Suite struct MetricsTextTests {
-  /// Names as hostile as a profile may have them.
+  /// A hostile name, as a profile may contain it.
   private static let name = "a\\b\"c\nd{e=\"f\"},g\r\u{1}消息 \u{202e}"
 
   private static func plan(_ name: String) -> ProtocolPlan {
@@ -126,7 +126,7 @@ private struct Exposition {
     return text.out.text
   }
 
-  /// A sink that has heard of round trips of 1, 20 and 70,000 ms, refusals, a late answer and a missed heartbeat.
+  /// A sink that received round trips of 1, 20 and 70,000 ms, rejections, a late answer and a missed heartbeat.
   private static func sink(maximumEndpoints: Int = 10) -> MetricsSink {
     let sink = MetricsSink(plans: [plan(name)], maximumEndpoints: maximumEndpoints)
     sink.met(StatusCode(plan: 0, list: 0, number: .max), place: 1)
@@ -154,7 +154,7 @@ private struct Exposition {
     let text = Self.text(dialect, Self.sink())
     let read = try #require(Exposition(text))
     #expect(read.hasEnd == (dialect == .openMetrics) && read.samples.count > 200)
-    // Each series once, and families in one piece, with their comments in front.
+    // Each series appears once, and each family in one piece, after its comments.
     let series = read.samples.map { "\($0.name) \($0.labels.sorted { $0.key < $1.key })" }
     #expect(Set(series).count == series.count && Set(read.families).count == read.families.count)
     #expect(Set(read.families) == Set(read.types.keys) && read.help.count == read.types.count)
@@ -185,7 +185,7 @@ private struct Exposition {
   @Test func bothDialectsHaveTheSameSamples() throws {
     let both = try MetricText.Dialect.allCases.map { try #require(Exposition(Self.text($0, Self.sink()))) }
     #expect(both[0].samples == both[1].samples)
-    // The same counts give the same bytes.
+    // The same counts produce the same bytes.
     #expect(Self.text(.openMetrics, Self.sink()) == Self.text(.openMetrics, Self.sink()))
     #expect(MetricText.Dialect.prometheus.contentType.contains("version=0.0.4"))
     #expect(MetricText.Dialect.openMetrics.contentType.hasPrefix("application/openmetrics-text; version=1.0.0"))
@@ -211,13 +211,13 @@ private struct Exposition {
     #expect(read.value("imdump_reconnects_total") == 4 && read.value("imdump_connections_held") == 6)
     #expect(read.value("imdump_memory_bytes") == 0 && read.value("imdump_memory_limit_bytes") == 0x1p40)
     #expect(read.value("imdump_capture_last_packet_timestamp_seconds") == 1_700_000_000.123456)
-    // The largest count is written whole, and what only a live capture has is not there.
+    // The largest count is written in full, and metrics of live captures are absent.
     let packets = read.samples.filter { $0.name == "imdump_capture_packets_processed_total" }
     #expect(packets.map(\.value) == ["18446744073709551615"])
     #expect(!read.samples.contains { $0.name.hasPrefix("imdump_process_") })
   }
 
-  /// A histogram only grows from one boundary to the next, and ends with all samples.
+  /// The buckets of a histogram never decrease from one boundary to the next, and the last one counts all samples.
   @Test func histogramsAndSummaries() throws {
     let read = try #require(Exposition(Self.text(.openMetrics, Self.sink())))
     let up = ["direction": "client_to_server"]
@@ -232,13 +232,13 @@ private struct Exposition {
     let half = up.merging(["quantile": "0.5"]) { $1 }
     let median = try #require(read.value("imdump_run_rtt_seconds", half))
     #expect(abs(median - 0.02) <= 0.02 / 1_024 && read.value("imdump_run_rtt_seconds_count", up) == 3)
-    // Without samples there is no percentile, which is not 0.
+    // Without samples the percentile is absent, not 0.
     let down = ["direction": "server_to_client"]
     #expect(read.value("imdump_run_rtt_seconds", down.merging(["quantile": "0.5"]) { $1 }) == nil)
     #expect(read.value("imdump_run_rtt_seconds_count", down) == 0 && read.value("imdump_rtt_seconds_sum", down) == 0)
   }
 
-  /// Servers beyond the limit share the label `other`, and no count is lost.
+  /// Servers beyond the limit share the label `other`, so that no count is lost.
   @Test func serversAreBounded() throws {
     let sink = Self.sink(maximumEndpoints: 1)
     var resolution = Resolution(
@@ -246,7 +246,7 @@ private struct Exposition {
         told: .acked, role: 0, direction: .clientToServer, id: 9, connection: 2, sentAt: .distantPast,
         decidedAt: .distantPast, copies: 1), endpoint: 5)
     sink.resolved([resolution, resolution].span)
-    // A plan that nobody has.
+    // A plan that does not exist.
     resolution.plan = 200
     sink.resolved([resolution].span)
     let read = try #require(Exposition(Self.text(.prometheus, sink, endpoints: 6)))
@@ -256,7 +256,7 @@ private struct Exposition {
     #expect(read.value("imdump_endpoints") == 6 && read.value("imdump_endpoints_limit") == 1)
   }
 
-  /// Times are whole microseconds as seconds, without zeros at their ends.
+  /// Times are microseconds written as seconds, without trailing zeros.
   @Test(
     arguments: [
       (0, "0.0"), (1, "0.000001"), (10, "0.00001"), (1_000_000, "1.0"), (1_500_000, "1.5"), (-2_000_001, "-2.000001"),

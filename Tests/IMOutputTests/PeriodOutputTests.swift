@@ -9,7 +9,7 @@ import Testing
 @testable import IMEngine
 @testable import IMOutput
 
-/// The run over time: tables, live lines and JSON, and the head of a live screen.
+/// A run over time: tables, live lines and JSON, and the head of a live screen.
 @Suite struct PeriodOutputTests {
   /// Periods of ten seconds.
   private static func bounds(_ number: Int64) -> (start: Int64, end: Int64) { (number * 10, number * 10 + 10) }
@@ -34,7 +34,7 @@ import Testing
     var writer = Self.writer()
     var out = ByteWriter()
     writer.write(0, Self.row([.acked, .acked, .acked, .unanswered]), to: &out)
-    // Nothing happened for a minute and a half.
+    // Followed by a minute and a half without packets.
     writer.write(10, Self.row([.rejected], sent: 3, missing: 1_234), to: &out)
     writer.write(others: Self.row([.acked]), to: &out)
     #expect(out.count == 0)
@@ -51,7 +51,7 @@ import Testing
     #expect(Array(second[2...9]) == ["3", "0.00", "%", "0.00", "%", "2", "0", "1"] && second.contains("1,234"))
   }
 
-  /// Live lines have the header every twenty lines, and go on beneath their first column where the terminal is narrow.
+  /// Live lines repeat the header every twenty lines, and continue on further lines if the terminal is narrow.
   @Test(arguments: [nil, 80, 40] as [Int?]) func live(_ width: Int?) {
     var writer = Self.writer(isLive: true, width: width)
     var out = ByteWriter()
@@ -63,7 +63,7 @@ import Testing
     } else {
       #expect(lines.count == 48)
     }
-    // Columns of connections are known when these end, and are no part of it.
+    // Columns about connections are known only when connections end, so that live lines have none.
     #expect(!out.text.contains("opened") && !out.text.contains("reset") && !out.text.contains("failed"))
     let before = out.count
     writer.finish(to: &out)
@@ -89,12 +89,12 @@ import Testing
     #expect(objects[0].number("rtt.count") == 1 && objects[0].number("rtt.max_ms") == 20)
     #expect(objects[0]["rtt.server_to_client"] == nil && objects[0]["others"] == nil)
     #expect((objects[0]["connections"] == nil) == isLive)
-    // Before 1970 a period begins with it; without messages there is no ratio, which is not 0.
+    // The start of a period before 1970 is written as 0; without messages the ratio is absent, not 0.
     #expect(objects[1].number("start_us") == 0 && objects[1]["ratio"] == nil && objects[1]["rtt"] == nil)
     #expect(objects[2].flag("others") == true && objects[2]["start_us"] == nil && objects[2].number("open") == 8)
   }
 
-  /// The last minute beside the whole run, in two blocks where there is room, and else in one.
+  /// The last minute next to the whole run: in two blocks on a wide terminal, else in one.
   @Test func lastMinute() {
     let writer = LivePeriodsWriter(hasChecksums: false)
     func lines(_ width: Int) -> [String] {
@@ -113,7 +113,7 @@ import Testing
     }
     #expect(row("messages") == ["2", "4"] && row("success") == ["50.00", "%", "75.00", "%"])
     #expect(row("loss") == ["50.00", "%", "25.00", "%"] && row("lost") == ["1", "1"])
-    // Every row of the narrow block is in one of the wide ones.
+    // Every row of the narrow layout is in the wide one.
     for line in narrow.dropFirst() {
       let title = line.prefix { $0 != " " }
       #expect(wide.contains { $0.contains(title) }, "\(title)")
@@ -136,7 +136,7 @@ import Testing
   }
 }
 
-/// Two captures side by side.
+/// Two captures compared side by side.
 @Suite struct ComparisonOutputTests {
   private static func figure(
     _ name: String, _ unit: ComparedMetric.Unit, _ old: Double?, _ new: Double?, _ differs: Bool? = false
@@ -176,7 +176,7 @@ import Testing
     #expect(last([nil])?.hasPrefix("too few connections for a significance test") == true)
   }
 
-  /// Tables and JSON have the same figures; what neither capture knows is in none.
+  /// Tables and JSON contain the same metrics; a metric unknown in both captures is in neither.
   @Test func json() throws {
     let groups: [ComparisonWriter.Group] = [
       (nil, [Self.figure("loss", .ratio, 0.1, 0.2, true), Self.figure("retry", .ratio, nil, nil, nil)]),

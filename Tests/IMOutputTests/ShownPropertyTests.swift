@@ -3,7 +3,7 @@ import Testing
 
 @testable import IMFields
 
-/// Where fields are in a header, by which lines know what they have said.
+/// The byte ranges of fields in a header, which tell whether a line has already shown a property.
 @Suite struct ShownPropertyTests {
   @Test func bytesOfFields() {
     #expect(Field().byteRange.isEmpty)
@@ -16,7 +16,7 @@ import Testing
     #expect(Field(offset: 8, byteCount: 8).byteRange == 8..<16)
   }
 
-  /// `skip 2, a (2 bytes), b (1 byte, if c is 1), d (1 byte)`: where d is depends on the frame.
+  /// `skip 2, a (2 bytes), b (1 byte, if c is 1), d (1 byte)`: the position of d depends on the frame.
   @Test func headerRanges() {
     func value(_ field: Int, _ count: Int) -> FieldStep.Action {
       var step = ValueStep()

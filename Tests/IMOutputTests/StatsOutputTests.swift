@@ -9,7 +9,7 @@ import Testing
 @testable import IMEngine
 @testable import IMOutput
 
-/// `imdump stats` of made-up runs, as tables and as JSON, and messages by group.
+/// `imdump stats` for hand-made runs, as tables and as JSON, and messages by group.
 @Suite struct StatsOutputTests {
   private static func resolution(_ fate: Fate, after milliseconds: Int64 = 20, status: UInt16 = 0) -> Resolution {
     let start = Timestamp(milliseconds: 1_000)
@@ -21,7 +21,7 @@ import Testing
     return resolution
   }
 
-  /// A run with so many servers, each with three messages answered, one refused and one lost, and one troubled connection.
+  /// A run with `servers` servers, each with three answered messages, a rejected one and a lost one, and one connection with problems.
   private static func metrics(servers: Int) -> RunMetrics {
     var server = EndpointMetrics()
     for time in [10, 20, 60] as [Int64] { server.resolved(resolution(.acked, after: time), role: .message) }
@@ -70,7 +70,7 @@ import Testing
     let servers = try #require(object["servers"] as? [[String: Any]]).map { Document($0) }
     #expect(servers.map { $0.text("server") } == ["192.0.2.9:8080", "192.0.2.9:8081"])
     #expect(servers.allSatisfy { $0.number("figures.messages.units") == 5 && $0.text("profile") == "tjp" })
-    // What nothing was measured of is not there.
+    // Metrics without any sample are absent.
     for name in [
       "total.heartbeats", "total.handshakes", "total.reads", "total.rtt_us.server_to_client", "other_servers",
     ] {
@@ -80,7 +80,7 @@ import Testing
     #expect(refusal.number("status") == 403 && refusal.number("count") == 1 && refusal.text("type") == "data")
     let types = try #require(object["types"] as? [[String: Any]]).map { Document($0) }
     #expect(types.map { $0.text("type") } == ["data", "other"] && types[0].number("frames.client_to_server") == 6)
-    // The same metrics give the same bytes.
+    // The same metrics produce the same bytes.
     var again = ByteWriter()
     StatsJSONWriter().write(Self.metrics(servers: 2), to: &again)
     #expect(out.text == again.text)
@@ -101,7 +101,7 @@ import Testing
     #expect(lines.contains { $0.hasPrefix("rejected: data with 403: 3") } && lines.contains { $0.hasPrefix("#7 ") })
   }
 
-  /// Of many servers the first fifty have a line.
+  /// Only the first fifty of many servers have a line.
   @Test func serversAreBounded() {
     var out = ByteWriter()
     StatsTextWriter().write(Self.metrics(servers: 60), to: &out)
@@ -120,7 +120,7 @@ import Testing
     #expect(object["total.success"] == nil && (object["servers"] as? [Any])?.isEmpty == true)
   }
 
-  /// Topics as hostile as a client may choose them: a line each in the table, and whole in JSON.
+  /// Hostile topics: one line each in the table, and unchanged in JSON.
   @Test func groupsWithHostileNames() throws {
     let names = ["a\nb", "\u{1b}[31m", "\u{202e}x", "消息", "\"\\", String(repeating: "y", count: 300), ""]
     var table = GroupTable()
@@ -151,7 +151,7 @@ import Testing
 
   // MARK: Large messages
 
-  /// Pieces in any order, some of them twice, one lost and sent again.
+  /// Parts in any order, some of them sent twice, and one lost and sent again.
   @Test func transfers() {
     let plan = MadePlan.tjp()
     var frame = Frame(kind: Self.kept(FrameKind()))
@@ -183,7 +183,7 @@ import Testing
     #expect(summary.receipts.map(\.after) == [.milliseconds(540)])
   }
 
-  /// A kind in memory of its own, as frames point to theirs.
+  /// A kind in memory of its own, for frames to point to.
   private static func kept(_ kind: FrameKind) -> UnsafePointer<FrameKind> {
     let memory = UnsafeMutablePointer<FrameKind>.allocate(capacity: 1)
     memory.initialize(to: kind)

@@ -8,7 +8,7 @@ import Testing
 @testable import IMEngine
 @testable import IMOutput
 
-/// Times, lengths, hexadecimal lines and words of a shell, against Foundation, a shell, and values written by hand.
+/// Times, durations, hex dumps and shell words, compared with Foundation, a shell, and hand-written values.
 @Suite struct TextValueTests {
   private static func text(_ body: (inout ByteWriter) -> Void) -> String {
     var out = ByteWriter(capacity: 64)
@@ -18,7 +18,7 @@ import Testing
 
   // MARK: Times
 
-  /// Drawn moments of all years that a time has, and the ends of months, days and years.
+  /// Random times over the whole range, and the ends of months, days and years.
   @Test func datesAreThoseOfFoundation() throws {
     var calendar = Calendar(identifier: .iso8601)
     calendar.timeZone = try #require(TimeZone(secondsFromGMT: 0))
@@ -59,7 +59,7 @@ import Testing
     #expect(Self.text { $0.epoch(Timestamp(microseconds: microseconds)) } == expected)
   }
 
-  /// The styles of the line's beginning, in a zone whose clocks are put forward after an hour.
+  /// The styles of a line's time stamp, in a zone whose clocks go forward after an hour.
   @Test func styles() {
     let zone = LocalZone { second in second < 3_600 ? (3_600, "CET") : (7_200, "CEST") }
     let moments: [Int64] = [0, 3_599_999, 3_600_000, 3_600_250]
@@ -101,7 +101,7 @@ import Testing
     ] as [(Int64, String)])
   func lengths(_ microseconds: Int64, _ expected: String) { #expect(Words.length(microseconds) == expected) }
 
-  /// What an operator does with silences; one of less than 5 s in front of an end says nothing of heartbeats.
+  /// Advice derived from silences; a silence of less than 5 s before an end gives none about heartbeats.
   @Test func silences() throws {
     let base = try #require(MadeReport.decoded().figures)
     func verdict(survived: Int64?, fatal: Int64?) -> String? {
@@ -127,7 +127,7 @@ import Testing
 
   // MARK: Bytes
 
-  /// Lines of 16 bytes, taken apart again: their places, their digits, and what of them can be printed.
+  /// Lines of 16 bytes, parsed again: their offsets, hex digits and printable characters.
   @Test(arguments: [0, 1, 2, 15, 16, 17, 40]) func hexLines(_ count: Int) throws {
     var random = SeededRandom(UInt64(count))
     let bytes = random.bytes(count), hidden = 5..<9
@@ -137,7 +137,7 @@ import Testing
     for (number, line) in lines.enumerated() {
       #expect(line.hasPrefix("\t0x00\(number)0: ") && line.utf8.allSatisfy { $0 == 9 || (0x20..<0x7f).contains($0) })
       let rest = Array(line.dropFirst("\t0x0000: ".count))
-      // Eight groups of four digits behind a blank each, two blanks, and the characters.
+      // Eight groups of four digits with a space before each, two spaces, and the characters.
       digits += String(rest.prefix(40)).filter { $0 != " " }
       printed += String(rest.dropFirst(42))
     }
@@ -170,8 +170,8 @@ import Testing
 
   // MARK: Words
 
-  /// Words as a shell reads them, with what ends a word, a quote or a line in them. A combining mark makes one character of itself and the
-  /// quote in front of it, and changes nothing for a shell.
+  /// Words that contain separators, quotes and line feeds, as a shell reads them. A combining mark forms one Swift character with the
+  /// quote before it, which does not change how a shell reads it.
   @Test(arguments: [
     "", "plain-word_1./:=,+@%", "two words", "it's", "'", "''", "a'\u{301}b; echo c", "'\u{fe0f}'\u{200d}'", "$HOME",
     "`id`",

@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  /// What TCP shows over time, for traffic that nothing decodes: the connections of `imdump streams`.
+  /// TCP connections over time, also for traffic that is not decoded: the same as in `imdump streams`.
   @Test(
     arguments: [
       ("tjp-weak-network.pcap", 6, 1, 2, 2), ("tjp-v2-chat.pcap", 2, 2, 0, 0), ("cmpp-gateway.pcap", 2, 2, 0, 0),
@@ -89,7 +89,7 @@ import Testing
     #expect(
       String(decoding: Page().html(page), as: UTF8.self).contains("id=\"tcp-rows\"")
         == (page.summary.ledger.decodedConnections == 0))
-    // A short window forgets what is older.
+    // A short window drops older buckets.
     let young = try models(Samples.path(sample), window: "1m").page
     #expect(young.transport.span.map { $0.begin.seconds >= young.live?.covered?.from.seconds ?? 0 } ?? true)
   }

@@ -121,7 +121,7 @@ import Testing
     _ = try ProfileCompiler.compile((counted + [text]).joined(separator: "\n"), source: "a.yaml")
   }
 
-  /// Numbers at places that every frame has.
+  /// Fields at positions that every frame has.
   @Test(
     arguments: [
       "fields: { type: [{ offset: 0 }], time: { offset: 2, size: 4 } }\n" + call,
@@ -132,7 +132,7 @@ import Testing
     try Self.compile(text)
   }
 
-  /// Numbers that would be read where a frame may not have them.
+  /// Fields at positions that some frames do not have.
   @Test(
     arguments: [
       (

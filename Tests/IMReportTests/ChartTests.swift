@@ -8,7 +8,7 @@ import Testing
 
 @testable import IMReport
 
-/// Where marks stand in charts, and that there is a bounded number of them.
+/// The positions of marks in charts, and the limits on their number.
 @Suite struct ChartTests {
   private static func text(_ draw: (inout Markup) -> Void) -> String {
     var page = Markup()
@@ -26,7 +26,7 @@ import Testing
     #expect(axis.place(Self.seconds(second)) == place)
   }
 
-  /// However long a chart is, it has a few ticks, at round times of the clock, from its beginning to its end.
+  /// A chart of any length has a few ticks at round clock times, from its beginning to its end.
   @Test(
     arguments: [
       (0, 1, ["00:00:00", "00:00:01"]),
@@ -42,7 +42,7 @@ import Testing
     #expect(found.texts("text") == expected)
   }
 
-  /// Ticks follow the local clock, and the ends of time are bounded.
+  /// Ticks follow the local clock, and extreme times stay within the chart.
   @Test func ticksFollowTheClock() throws {
     let plot = Plot(height: 300), india = LocalZone { _ in (19_800, "IST") }
     let local = try PageParser.read(
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  /// Lengths stand higher the longer they are, inside of the chart, whatever they are.
+  /// Longer durations are higher in the chart, and every duration is within it.
   @Test(arguments: [(1, 1), (5, 5), (100, 10_000), (0, 0), (-7, 7_200_000_000), (1, .max)] as [(Int64, Int64)])
   func lengthsHaveAPlace(_ least: Int64, _ greatest: Int64) throws {
     let plot = Plot(height: 300)
@@ -71,7 +71,7 @@ import Testing
     #expect(places.allSatisfy { (plot.top...plot.bottom).contains($0) } && places == places.sorted(by: >))
     let drawn = try PageParser.read(Self.text { axis.draw(&$0) })
     #expect((1...14).contains(drawn.texts("text").count) || greatest == .max, "\(drawn.texts("text"))")
-    // Alike lengths stand in the middle.
+    // If all durations are equal, they are in the middle.
     if least == greatest, least > 0 { #expect(abs(axis.place(least) - (plot.top + plot.bottom) / 2) < 0.001) }
   }
 
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  /// Steps with losses stand out; where that is most of them, those that lost more than twice as much as usual.
+  /// Steps with losses are marked; if these are the majority, only steps with more than twice the usual loss are.
   @Test(
     arguments: [
       ("....", "....", false), (".l.g.u", ".x.x.x", false), ("ll", "xx", false), ("llll", "xxxx", false),
@@ -112,7 +112,7 @@ import Testing
     #expect(Charts.bandWords(Self.buckets(Array(kinds))) == words)
   }
 
-  /// Neighbours that stand out are one band.
+  /// Adjacent marked steps form one band.
   @Test func bandsAreStretches() throws {
     let plot = Plot(height: 100), axis = TimeAxis(Self.seconds(0), Self.seconds(10), plot, .utc)
     let drawn = try PageParser.read(Self.text { Charts.bands(Self.buckets(Array("ll...l....")), 1, axis, plot, &$0) })
@@ -122,7 +122,7 @@ import Testing
     #expect(bands.count == 2 && bands[0] == ("76", "172") && bands[1] == ("506", "86"))
   }
 
-  /// Percentiles for which there are enough samples.
+  /// Only percentiles with enough samples are shown.
   @Test(
     arguments: [
       (1, [], ["50 %"]), (3, [], ["50 %"]), (4, [], ["50 %", "75 %"]), (10, [], ["50 %", "75 %", "90 %"]),
@@ -134,7 +134,7 @@ import Testing
     #expect(NinesChart.percents(count, with: wanted).map(\.name) == expected)
   }
 
-  /// Charts of the longest capture are as large as those of any other.
+  /// The charts of the longest capture are no larger than those of any other.
   @Test func chartsAreBounded() throws {
     var random = SeededRandom(9)
     var model = MadeReport.model()

@@ -7,9 +7,9 @@ import Testing
 
 @testable import IMReport
 
-/// A ladder as a drawing: XML that Foundation's parser reads, with a row for each frame.
+/// A ladder as SVG: XML that Foundation's parser accepts, with a row for each frame.
 @Suite struct LadderSVGTests {
-  /// What a parser meets.
+  /// Collects the elements and texts that the parser reports.
   private final class Reader: NSObject, XMLParserDelegate {
     var elements: [(name: String, attributes: [String: String])] = []
     var texts: [String] = []
@@ -76,7 +76,7 @@ import Testing
     }
     #expect(paths == ["M198 63H580", "M198 87H580", "M580 111H198"])
     #expect(found.elements.filter { $0.name == "g" && $0.attributes["class"] == "bad" }.count == 2)
-    // Three rows of 24 beneath a head of 44.
+    // Three rows of 24 below a head of 44.
     #expect(found.elements[0].attributes["viewBox"] == "0 0 960 116" && found.elements[0].attributes["height"] == "116")
   }
 
@@ -99,7 +99,7 @@ import Testing
     #expect(found.elements.filter { $0.attributes["class"] == "hush" }.count == 3)
   }
 
-  /// Text of the traffic is text, and no longer than a drawing has room for.
+  /// Text from traffic is escaped, and cut to the width of the drawing.
   @Test func hostileTextIsText() throws {
     var ladder = Self.ladder([
       Self.step("</text><script>x</script>&\u{0}\u{1b}\u{ffff}"), Self.step(String(repeating: "x", count: 9_999)),

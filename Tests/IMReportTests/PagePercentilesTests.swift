@@ -4,7 +4,7 @@ import Testing
 
 @testable import IMReport
 
-/// Which percentiles a page shows, and the words of its times and rates.
+/// The choice of a page's percentiles, and its wording of times and rates.
 @Suite struct PagePercentilesTests {
   @Test(
     arguments: [
@@ -25,7 +25,7 @@ import Testing
     "1,2,3,4,5,6", "99.9999", "0.0001", ".", "1.2.3", "p50", "٥٠",
   ]) func anotherListIsNone(_ text: String) { #expect(PagePercentiles(text) == nil) }
 
-  /// Whatever has three decimals is taken, and named as it was written.
+  /// A number with up to three decimals is accepted, and printed as it was written.
   @Test func threeDecimalsAreExact() {
     for thousandths in 1..<100_000 where thousandths % 31 == 0 || thousandths < 500 {
       let decimals = String(1_000 + thousandths % 1_000).dropFirst()
@@ -56,7 +56,7 @@ import Testing
   @Test(arguments: [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")])
   func listsAreWords(_ parts: [String], _ expected: String) { #expect(Words.list(parts) == expected) }
 
-  /// A time of the same day stands without its date, by the clock of the zone.
+  /// A time on the same day has no date, by the clock of the zone.
   @Test func timesAreThoseOfAClock() {
     let at = MadeExchange.begin.advanced(by: 123_456_789)
     let china = LocalZone { _ in (28_800, "CST") }
@@ -66,7 +66,7 @@ import Testing
     #expect(Words.moment(at, near: at.advanced(by: 7_200_000_000_000)) == "2023-11-14 22:13:20")
     #expect(Words.moment(at, near: nil, china) == "2023-11-15 06:13:20")
     #expect(Words.moment(at, near: at.advanced(by: 7_200_000_000_000), china) == "06:13:20")
-    // The ends of time are words as well.
+    // Extreme times have a text, too.
     for end in [Timestamp.distantPast, .distantFuture] { #expect(!Words.moment(end, near: at, china).isEmpty) }
   }
 }

@@ -26,7 +26,7 @@ import Testing
     #expect(try Self.rows(model, "trouble-rows") == ["22:13:20|1", "22:13:21|0", "22:13:22|0"])
   }
 
-  /// Types beyond the most frequent ones stand together.
+  /// Types beyond the most frequent ones are combined.
   @Test func typesAreBounded() throws {
     var model = MadeReport.model()
     for kind in 0..<10 as Range<UInt8> {
@@ -49,7 +49,7 @@ import Testing
     let page = try MadeReport.page(model)
     #expect(PageParser.heads(page, "rtt-rows") == ["time", "p10", "p50", "p99.9", "round trips"])
     #expect(try Self.rows(model, "rtt-rows") == ["22:13:20|0.100 ms|0.500 ms|1.0 ms|10"])
-    // Of the usual percentiles, those for which there are too few samples are left out.
+    // The usual percentiles are left out if they have too few samples.
     #expect(
       try Self.rows(model, "nines-rows") == [
         "10 %|0.100 ms", "50 %|0.500 ms", "75 %|0.800 ms", "90 %|0.900 ms", "all|1.0 ms",

@@ -8,9 +8,9 @@ import Testing
 
 @testable import IMReport
 
-/// The page as a whole: well-formed, of the sections that there is something for, the same for the same capture.
+/// The whole page: it is well-formed, has the sections that have content, and is reproducible.
 @Suite struct PageTests {
-  /// A model with something in every section.
+  /// A model with content in every section.
   private static func full() -> ReportModel {
     var model = MadeReport.model(
       (0..<40).map { i in
@@ -56,7 +56,7 @@ import Testing
     ]
     #expect(page.sections == expected)
     #expect(page.all.filter { $0.name == "section" }.compactMap { $0.attributes["id"] } == expected)
-    // Every link of the page leads somewhere, and no anchor stands twice.
+    // Every link of the page has a target, and anchors are unique.
     let anchors = page.all.compactMap { $0.attributes["id"] }
     #expect(Set(anchors).count == anchors.count)
     for link in page.all.compactMap({ $0.attributes["href"] }) {
@@ -82,7 +82,7 @@ import Testing
     for _ in 0..<3 { #expect(Page().html(Self.full()) == first) }
   }
 
-  /// A page is sent to others: it has no folder, needs nothing from elsewhere, and runs no script but its own.
+  /// A page can be sent to others: it contains no folder names, loads nothing, and runs only its own script.
   @Test func aPageNeedsNothingBesideIt() throws {
     let html = String(decoding: Page().html(Self.full()), as: UTF8.self)
     #expect(!html.contains("/home") && !html.contains("secret"))
@@ -116,7 +116,7 @@ import Testing
       try MadeReport.page(model).element("when")?.text.contains("06:13:20 to 06:13:20 UTC+08:00 (0.000 ms)") == true)
   }
 
-  /// A live page says which part of the capture it covers, and fetches itself only where it is served.
+  /// A live page states which part of the capture it covers, and refreshes itself only if it is served.
   @Test func aLivePageSaysWhatItCovers() throws {
     func when(_ live: ReportModel.Live) throws -> String? {
       try MadeReport.page(MadeReport.model(.many(1, .acked), live: live)).element("when")?.text
@@ -143,7 +143,7 @@ import Testing
 
   private static let hostile = "<script><img src=x onerror=\"alert('1')\">&amp;\u{0}\u{1b}[2J\u{202e}\u{fffe}"
 
-  /// Whatever a capture calls itself, its clients or its types: it is text on the page, and a string in its data.
+  /// Names from a capture, of files, clients or types, are text on the page and strings in its data.
   @Test func namesAreText() throws {
     var model = Self.full()
     let name = Self.hostile
@@ -179,13 +179,13 @@ import Testing
     #expect(page.first("title")?.text == "imdump report: \(shown)")
     #expect(PageParser.rows(page, "connection-rows")[0][3] == shown)
     #expect(PageParser.rows(page, "lost-rows")[0][1] == shown && PageParser.rows(page, "problem-rows")[0][1] == shown)
-    // The data has the names as they are.
+    // The data has the names unescaped.
     let object = try Self.data(page)
     #expect((object["captures"] as? [String]) == [name])
     #expect(((object["connections"] as? [[String: Any]])?[0]["client"] as? String) == name)
   }
 
-  /// What is longer than any name is cut.
+  /// Overlong text is cut.
   @Test func longTextIsCut() throws {
     var model = Self.full()
     model.connections[0].client = String(repeating: "x", count: 100_000)
@@ -218,7 +218,7 @@ import Testing
     func sum(_ name: String) -> Int { steps.reduce(0) { $0 + ($1[name] as? Int ?? 0) } }
     #expect(sum("messages") == 40 && sum("lost") == 4 && sum("retried") == 0 && sum("missing_bytes") == 0)
     #expect(object["step_s"] as? Int == 1 && steps.count == 352)
-    // 20 of each direction; of those that were lost, all are the server's.
+    // 20 in each direction; all lost ones were sent by the server.
     func trips(_ way: String) -> Int {
       steps.reduce(0) { $0 + ((($1["rtt_us"] as? [String: Any])?[way] as? [String: Any])?["count"] as? Int ?? 0) }
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import IMReport
 
-/// Commands that go on in the next line, so that they can be pasted.
+/// Commands that continue on the next line, ready to be pasted.
 @Suite struct PastedCommandsTests {
   @Test(
     arguments: [
@@ -14,7 +14,7 @@ import Testing
       // An option stays with its value.
       (["imdump ladder a.pcap --conn 1"], 34, ["next: imdump ladder a.pcap \\", "        --conn 1"]),
       (["imdump ladder a.pcap --conn 1"], 35, ["next: imdump ladder a.pcap --conn 1"]),
-      // A word that is wider than a line is not cut, nor is one in quotes.
+      // A word that is wider than a line is not split, nor is a quoted one.
       (["imdump why 'a b  c d e f g h i j k l'"], 20, ["next: imdump why \\", "        'a b  c d e f g h i j k l'"]),
       (["imdump why a\\ b\\ c\\ d\\ e"], 20, ["next: imdump why \\", "        a\\ b\\ c\\ d\\ e"]),
       (["imdump why 'it'\\''s' b"], 24, ["next: imdump why \\", "        'it'\\''s' b"]),
@@ -24,14 +24,14 @@ import Testing
     #expect(PastedCommands(commands, width: width).lines == expected)
   }
 
-  /// A command of very many files stays on one line, and those for which there is no room are left out.
+  /// A command with very many files stays on one line, and commands for which there is no room are left out.
   @Test func linesAreBounded() {
     let files = (0..<200).map { "file-\($0).pcap" }.joined(separator: " ")
     #expect(PastedCommands(["imdump why \(files)"], width: 40).lines == ["next: imdump why \(files)"])
     let some = (0..<7).map { "file-number-\($0).pcap" }.joined(separator: " ")
     let two = PastedCommands(["imdump why \(some)", "imdump stats \(some)"], width: 30).lines
     #expect(two.count <= 9 && two[0].hasPrefix("next: imdump why") && !two.joined().contains("stats"))
-    // What is pasted is the command.
+    // The pasted lines are the command.
     let pasted = two.map { $0.hasSuffix(" \\") ? String($0.dropLast()) : $0 }.joined().split(separator: " ").dropFirst()
     #expect(pasted.joined(separator: " ") == "imdump why \(some)")
   }

@@ -5,7 +5,7 @@ import Testing
 @testable import IMEngine
 @testable import IMReport
 
-/// What steps of time count, and what a report keeps of messages.
+/// The counts of a bucket of time, and the messages that a report keeps.
 @Suite struct ReportBucketTests {
   /// Messages, lost, retried, rejected, unknown, missed, and round trips of both directions.
   private static func counts(_ bucket: ReportBucket) -> [UInt64] {
@@ -39,7 +39,7 @@ import Testing
       #expect(bucket.types == [ReportBucket.key(plan: 0, kind: made.kind.rawValue): 1])
       sum.add(bucket)
     }
-    // What was counted apart is what was counted together.
+    // The sum of single counts equals the joint count.
     var all = ReportBucket()
     for (made, _) in Self.cases { all.count(made.exchange, made.role) }
     #expect(Self.counts(sum) == Self.counts(all) && sum.types == all.types)
@@ -47,7 +47,7 @@ import Testing
     #expect(all.loss == 2.0 / 9 && all.isTrouble && !ReportBucket().isTrouble && ReportBucket().loss == 0)
   }
 
-  /// An answer that comes late takes back what was said before, and never more than that.
+  /// A late answer subtracts what was counted before, and no more than that.
   @Test(
     arguments: [
       (
@@ -72,7 +72,7 @@ import Testing
     bucket.count(first.exchange, first.role)
     bucket.count(late.exchange, late.role, isRevision: true)
     #expect(Self.counts(bucket) == expected)
-    // One that was counted elsewhere, as before a page was begun, takes nothing below 0.
+    // If the first fate was counted elsewhere, for example before a page began, no count becomes negative.
     var empty = ReportBucket()
     empty.count(late.exchange, late.role, isRevision: true)
     #expect(empty.lost == 0 && empty.unknown == 0 && empty.missed == 0 && empty.messages == 0)
@@ -112,7 +112,7 @@ import Testing
 
   // MARK: Messages
 
-  /// The message that says most: lost before rejected before retried, and of these the one that was sent most often, and then first.
+  /// The worst message: lost before rejected before retried, then the one with the most copies, then the earliest.
   @Test func theWorstMessageIsFound() throws {
     func worst(_ made: MadeExchange) -> ReportModel.WorstMessage? { .init(made.exchange, made.role) }
     for fine in [
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  /// The number that the sender gave, and not one that stands nowhere on the wire.
+  /// The number that the sender assigned, but not one that does not appear on the wire.
   @Test(
     arguments: [
       (7, 7), (0, nil), (4_109_341_130_832_269_705, 4_109_341_130_832_269_705), (1 << 63 | 1 << 8, nil), (.max, nil),

@@ -39,7 +39,7 @@ import Testing
 
   @Test(arguments: [1, 400, 3_990, 4_000, 4_001, 12_000, 4_000_000])
   func bucketsAddUpWhateverTheirWidths(_ span: Int64) {
-    // Every second of the span in one, the first seconds alone in the other.
+    // Every second of the span in `one`, only the first seconds in `other`.
     var one = TimeBuckets<Sum>(), other = TimeBuckets<Sum>()
     for second in stride(from: 0, through: span, by: Int(max(1, span / 4_000))) {
       one.change(Timestamp(seconds: second, fraction: 0)) { $0.count += 1 }

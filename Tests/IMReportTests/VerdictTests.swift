@@ -5,9 +5,9 @@ import Testing
 @testable import IMEngine
 @testable import IMReport
 
-/// The verdict on runs of which every message is known: its level, its headline, and what it finds.
+/// The verdict on runs with known messages: its level, its headline and its findings.
 @Suite struct VerdictTests {
-  /// The findings of a verdict, a line each: level, topic, count of total, and sentences.
+  /// The findings of a verdict, one line each: level, topic, count of total, and sentences.
   private static func findings(_ verdict: Verdict) -> [String] {
     verdict.findings.map { finding in
       "\(finding.level?.rawValue ?? "-") \(finding.topic.rawValue) \(finding.count.map { "\($0)" } ?? "-")/"
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  /// Where nothing was decoded, the headline says why.
+  /// If nothing was decoded, the headline gives the reason.
   @Test func nothingDecodedHasAReason() {
     func headline(
       live: ReportModel.Live? = nil, _ change: (inout Ledger) -> Void, _ more: (inout ReportModel) -> Void = { _ in }
@@ -199,7 +199,7 @@ import Testing
         == "Nothing was decoded: 2 of 2 TCP connections are encrypted")
   }
 
-  /// A little that was decoded without a message may be chance; with a message or an answer it is not.
+  /// A few decoded bytes without a message may be a coincidence; with a message or an answer they are not.
   @Test func almostNothingIsUnknown() {
     func level(_ exchanges: [MadeExchange], decoded: UInt64) -> Verdict.Level {
       Verdict(MadeReport.model(exchanges, ledger: { ($0.decodedBytes, $0.unreadBytes) = (decoded, 10_000 - decoded) }))
@@ -215,7 +215,7 @@ import Testing
     #expect(verdict.headline == "Almost nothing was decoded: 28 of 1,000,028 bytes, and no message")
   }
 
-  /// What was not read makes a good verdict one that needs attention, and is said in the headline.
+  /// Unread input turns a good verdict into one that needs attention, and the headline states it.
   @Test func whatWasNotReadIsSaid() {
     let cut = Verdict(MadeReport.model(.many(2, .acked)) { $0.errors = ["night.pcap: ends within a packet"] })
     #expect(
@@ -234,7 +234,7 @@ import Testing
     }
   }
 
-  /// Since when, and who is affected.
+  /// The time of the losses, and the affected sessions.
   @Test func lossesHaveATimeAndSessions() {
     func sentences(_ more: (inout ReportModel) -> Void) -> [String] {
       Array(Verdict(MadeReport.model(.many(1, .unanswered), more)).findings[0].sentences.dropFirst())
@@ -264,7 +264,7 @@ import Testing
       } == ["more than 1 of more than 4 sessions affected: s0 (2,000)"])
   }
 
-  /// Connections that failed, and clients that came back.
+  /// Failed connections, and clients that reconnected.
   @Test func connectionsAreJudged() {
     let failed = [
       ConnectionReport.made(1), .made(2, .refused) { $0.establishedAt = nil },
@@ -281,7 +281,7 @@ import Testing
     let reconnected = Verdict(MadeReport.model(.many(1, .acked), connections: [back]))
     #expect(reconnected.headline == "No message was lost, but one client reconnected")
     #expect(Self.findings(reconnected) == ["warning connections 0/1: 2 seen: 1 reset, 1 reconnect"])
-    // With a threshold above it, it is told, and is no reason to worry.
+    // Below a threshold it is still reported, but does not change the level.
     let thresholds = VerdictThresholds("reconnects=100%")
     let patient = Verdict(
       MadeReport.model(.many(1, .acked), connections: [back]) { $0.thresholds = thresholds ?? $0.thresholds })

@@ -58,7 +58,7 @@ import Testing
     #expect(!Self.text(model).joined().contains("\u{1b}"))
   }
 
-  /// However much was found and however narrow the terminal is: lines fit, and there are no more than so many at 80 columns.
+  /// Lines fit a terminal of any width, whatever was found, and from 80 columns on their number is limited.
   @Test(arguments: [20, 40, 60, 80, 200]) func linesFit(_ width: Int) {
     var model = Self.lossy()
     model.errors = (0..<40).map { "part-\($0).pcap: ends within a packet, behind which more may have been captured" }
@@ -72,14 +72,14 @@ import Testing
     #expect(lines.allSatisfy { $0.count <= max(40, width) }, "\(lines)")
     if width >= 80 { #expect(lines.count <= VerdictText.maximumLines) }
     #expect(lines.joined().allSatisfy(\.isASCII) && !lines.joined().contains("a fourth"))
-    // Every topic keeps its first line, and what is left out is marked.
+    // Every topic keeps its first line, and truncated text is marked.
     for topic in ["lost ", "heartbeats ", "round trip ", "not read "] {
       #expect(lines.contains { $0.dropFirst(2).hasPrefix(topic) }, "\(topic)")
     }
     #expect(lines.contains { $0.hasSuffix("...") || $0.hasSuffix("~") })
   }
 
-  /// Text that comes from traffic commands no terminal.
+  /// Text from traffic cannot control the terminal.
   @Test func namesCommandNoTerminal() {
     var model = Self.lossy()
     model.affected = [.init(name: "\u{1b}[2J\u{7}\u{202e}\r", lost: 1)]
@@ -89,7 +89,7 @@ import Testing
     #expect(text.contains("\\x1b[2J\\x07") && text.contains("\\x1b[31m"))
   }
 
-  /// The first copy of message `i`, of which the sixth was lost.
+  /// The first copy of message `i`; the sixth message was lost.
   private static func row(_ i: Int) -> Ladder.Row {
     var step = Ladder.Step(
       label: "data \(i)", sequence: nil, isFromClient: true, facts: [], copy: 1, fate: .acked, exchange: UInt32(i))
@@ -97,7 +97,7 @@ import Testing
     return Ladder.Row(at: MadeExchange.begin.advanced(by: Int64(i) * 10_000_000), event: .step(step))
   }
 
-  /// The worst message is drawn below what was found.
+  /// The worst message is drawn below the findings.
   @Test func theWorstMessageIsDrawn() throws {
     var model = Self.lossy()
     model.worst = ReportModel.WorstMessage(
@@ -113,7 +113,7 @@ import Testing
     #expect(drawn.count == 7 && drawn.first?.contains("data 4") == true)
     #expect(drawn.dropFirst().first?.contains("data 5") == true && drawn.contains { $0.contains("no answer (peer)") })
     #expect(lines.count <= VerdictText.maximumLines && lines.allSatisfy { $0.count <= 80 })
-    // One of another connection is not drawn.
+    // A message of another connection is not drawn.
     model.worst = ReportModel.WorstMessage(MadeExchange(.unanswered) { $0.id = 99 }.exchange, .message)
     #expect(!Self.text(model, ladder: ladder).contains { $0.contains("worst") })
   }
@@ -142,7 +142,7 @@ import Testing
     #expect(
       findings[0]["count"] as? Int == 2 && findings[0]["of"] as? Int == 50 && findings[0]["level"] as? String == "bad")
     #expect(findings[0]["causes"] as? [String: Int] == ["peer": 2])
-    // What is not known is absent, and no zero.
+    // An unknown value is absent, not 0.
     #expect(findings[2]["count"] == nil && findings[2]["level"] == nil && findings[2]["causes"] == nil)
     #expect((findings[2]["text"] as? [String])?.count == 1)
   }

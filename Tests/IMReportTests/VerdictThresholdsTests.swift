@@ -10,7 +10,7 @@ import Testing
     #expect(VerdictThresholds(thresholds.text) == thresholds)
   }
 
-  /// What is written is what was asked for, and not the number next to it that a computer has.
+  /// A threshold is printed as it was given, and not as the nearest binary number.
   @Test(
     arguments: [
       ("7%", "7"), ("0.07", "7"), ("0.5%", "0.5"), ("33.333%", "33.333"), ("0%", "0"), ("100%", "100"), ("1", "100"),

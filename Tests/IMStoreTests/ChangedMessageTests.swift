@@ -5,7 +5,7 @@ import Testing
 @testable import IMOutput
 @testable import IMStore
 
-/// What becomes of messages whose rows are there: rows, problems and totals say what the last word was, as if it had been the first.
+/// Later changes of stored messages: rows, problems and totals are the same as if the last state had been written first.
 @Suite struct ChangedMessageTests {
   private static let tables = [
     "SELECT id, time_us, fate, cause, status, retries, dup_after_ack, rtt_us, flags, problems FROM messages",
@@ -16,7 +16,7 @@ import Testing
     "SELECT width_s, start_s, messages, acked, unanswered, pending, retries, late, heartbeats_lost, rtt_c2s_count, rtt_c2s_p95_us FROM bucket",
   ]
 
-  /// What a message was first, what became of it, and what became of that.
+  /// The successive states of a message.
   private static let lives: [[Sent]] = [
     [Sent(0, at: 2_000_000) { $0.fate = .pending }, Sent(0, at: 2_000_000) { $0.answerAfter = 900 }],
     [
@@ -54,7 +54,7 @@ import Testing
     for sql in Self.tables { #expect(try store.rows(sql) == wanted.rows(sql), "\(name): \(sql)") }
   }
 
-  /// A message of a file, told in one batch or in one batch for each word.
+  /// A message of a file, whose states are written in one batch or in one batch each.
   @Test(arguments: [true, false]) func aFileSaysTheLastWord(_ isTogether: Bool) throws {
     for (i, life) in Self.lives.enumerated() {
       let (store, writer) = try MadeStore.begun()
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  /// The same of a live run, whose rows stand from the first word on.
+  /// A message of a live run, whose row is written with its first state.
   @Test(arguments: [true, false]) func aLiveRunSaysTheLastWord(_ isTogether: Bool) throws {
     for (i, life) in Self.lives.enumerated() {
       let (store, writer) = try MadeStore.begun { $0.isLive = true }
@@ -90,12 +90,12 @@ import Testing
       batch.addFinal(last.record, last.exchange)
       #expect(batch.messageCount == 1 && batch.count == 1)
       try writer.write(batch)
-      // Totals are those of the rows after every batch, and not only at the end.
+      // Totals match the rows after every batch, not only at the end.
       try expectSame(store, MadeStore([last]), "live \(i)")
     }
   }
 
-  /// Copies and answers that come behind a row are added to its lists.
+  /// Copies and answers that arrive after the row was written are added to its lists.
   @Test func listsGrow() throws {
     let (store, writer) = try MadeStore.begun()
     var batch = StoreBatch()
@@ -126,7 +126,7 @@ import Testing
       ])
   }
 
-  /// One list has so many elements, and no more.
+  /// The number of elements in a list is limited.
   @Test func listsAreBounded() {
     var later = MessageChange.Later()
     for time in 0..<2_000 as Range<Int64> {
@@ -134,9 +134,9 @@ import Testing
       later.add(TimedFrame(answerAt: time))
     }
     #expect(later.copies.count == 1_000 && later.checksums.count == 1_000 && later.answers.count == 1_000)
-    // A remark on a copy that is not listed is known all the same.
+    // The flags of a copy that is not listed are still kept.
     #expect(later.flags == 4)
-    // An answer of which the row tells is not told twice.
+    // An answer that the row already contains is not added again.
     var awaiting = MessageChange.Later()
     awaiting.awaited = 7
     awaiting.add(TimedFrame(answerAt: 7))
@@ -144,7 +144,7 @@ import Testing
     #expect(awaiting.answers == [7] && awaiting.awaited == nil)
   }
 
-  /// Nothing is left of a batch that failed.
+  /// A failed batch leaves nothing behind.
   @Test func aBatchIsAllOrNothing() throws {
     let (store, writer) = try MadeStore.begun()
     var batch = StoreBatch()
@@ -152,21 +152,21 @@ import Testing
     try writer.write(batch)
     var bad = StoreBatch()
     bad.add(Sent(1, at: 1).facts)
-    // A number that is there already.
+    // A number that already exists.
     bad.add(Sent(0, at: 2).facts)
     #expect(throws: StoreError.self) { try writer.write(bad) }
     #expect(try store.rows("SELECT id, time_us FROM message") == ["1|0"])
     #expect(!writer.database.isInTransaction)
   }
 
-  /// A change of a message that has no row is left out.
+  /// A change of a message without a row is ignored.
   @Test func aChangeOfNothingChangesNothing() throws {
     let store = try MadeStore([Sent(0, at: 0)], batch: { $0.add(Sent(7, at: 0) { $0.fate = .damaged }.change()) })
     #expect(try store.rows("SELECT id, fate FROM messages") == ["1|acked"])
     #expect(try store.rows("SELECT count(*) FROM problem") == ["0"])
   }
 
-  /// Receipts stand once for each level: the first one counts.
+  /// There is one receipt for each level: the first one counts.
   @Test func receiptsStandOnce() throws {
     func receipt(_ id: UInt32, _ level: MessageReceipt.Level, _ after: Int64) -> MessageReceipt {
       MessageReceipt(

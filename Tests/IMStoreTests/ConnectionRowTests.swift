@@ -4,9 +4,9 @@ import Testing
 @testable import IMEngine
 @testable import IMStore
 
-/// The rows of TCP connections: what their reports say, and how they are listed.
+/// The rows of TCP connections: the values from their reports, and how they are listed.
 @Suite struct ConnectionRowTests {
-  /// Why a connection is over, the direction of its reset, and the state and the direction in its row.
+  /// The reason for the end of a connection, its phase, the direction of its reset, and the expected state and direction in its row.
   private static let ends: [(CloseReason, ConnectionPhase, Direction?, String)] = [
     (.open, .established, nil, "open|-"), (.open, .closing, nil, "half|-"), (.fin, .closed, nil, "closed|-"),
     (.reset, .closed, .clientToServer, "reset|c2s"), (.reset, .closed, .serverToClient, "reset|s2c"),
@@ -46,7 +46,7 @@ import Testing
             $0.segments[1].retransmissions = 4
             ($0.info.peer, $0.info.carriers) = (peer, [.proxy2])
           })
-        // The clock went back: a connection is never over before it began.
+        // The clock went back: a connection does not end before it began.
         $0.add(.made(2) { $0.lastSeen = Timestamp(seconds: 1, fraction: 0) })
         $0.add(.made(3) { $0.serverHandshake = .microseconds(700) })
       })
@@ -64,7 +64,7 @@ import Testing
       ])
   }
 
-  /// The last report of a connection is the one that counts, and its messages are counted beside it.
+  /// Only the last report of a connection counts, and its messages are counted with it.
   @Test func theLastReportCounts() throws {
     let store = try MadeStore(
       [Sent(0, at: 1_000_500_000)],
@@ -103,7 +103,7 @@ import Testing
     #expect(try reader.connections(limit: 0).isEmpty)
   }
 
-  /// Words are looked for in addresses, profiles and states, all of them.
+  /// Words are searched in addresses, profiles and states, and all must be found.
   @Test(
     arguments: [
       (["192.0.2.3:"], [3]), (["tjp"], [3, 4, 6, 5, 2, 1, 7]), (["TJP", ":40006"], [6]), (["refused"], [8]),
@@ -115,7 +115,7 @@ import Testing
     #expect(try store.reader.connections(words: words, limit: 100).map(\.id) == expected)
   }
 
-  /// A connection is of a time into which it lasted.
+  /// A connection belongs to a time range if it was open within it.
   @Test(
     arguments: [
       (0, 1_000_000, []), (0, 1_000_001, [1]), (1_000_000, 1_500_000, [1]), (1_000_001, 2_000_000, []),
@@ -137,7 +137,7 @@ import Testing
     #expect(found.state == "reset" && found.resetBy == "s2c" && found.messages == 1 && found.lost == 1)
     #expect(found.bytesToServer == 300 && found.bytesToClient == 200 && found.retransmissions == 0)
     #expect(found.first?.seconds == 1_000 && found.last?.seconds == 1_001 && found.handshake == nil)
-    // What is not known yet is absent, and no zero.
+    // An unknown value is absent, not 0.
     let other = try #require(try reader.connections(words: [":40007"], limit: 1).first)
     #expect(other.bytesToServer == nil && other.oneWay == 1 && other.messages == 0 && other.first?.seconds == 7)
     #expect(try reader.ends(ofConnection: 3)?.client == "192.0.2.3:40003")
@@ -148,7 +148,7 @@ import Testing
 
   // MARK: Sessions
 
-  /// How the connections of a session ended, the latest one last, and its state.
+  /// The ends of a session's connections, the latest one last, and its state.
   @Test(
     arguments: [
       ([nil], "open"), ([.fin], "closed"), ([.reset], "reset"), ([.fin, .open], "reconnected"),

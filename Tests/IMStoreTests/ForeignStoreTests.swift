@@ -6,13 +6,13 @@ import Testing
 @testable import IMEngine
 @testable import IMStore
 
-/// Files that are no store of this format, or that somebody has made to harm whoever reads them.
+/// Files that are not stores of this format, or that were crafted to harm the reader.
 @Suite struct ForeignStoreTests {
   private static let messages: [Sent] = (0..<40).map { id in
     Sent(id, at: Int64(id) * 1_000_000) { ($0.answerAfter, $0.text, $0.session) = (Int64(id), "text \(id)", id % 5) }
   }
 
-  /// What every way to open a store says of it.
+  /// The errors of every way to open a store.
   private func refusal(_ path: String) -> [StoreError?] {
     [
       error { _ = try StoreReader(path) }, error { _ = try NameCache(path) },
@@ -25,7 +25,7 @@ import Testing
     return nil
   }
 
-  /// What was changed in a store, and what is said of it.
+  /// A change to a store, and the error that names it.
   @Test(
     arguments: [
       ("PRAGMA application_id = 0", "is a database, but not an imdump store"),
@@ -65,14 +65,14 @@ import Testing
     #expect(try store.bytes == before)
   }
 
-  /// Indexes may be missing, as they are while a store is written; then it is read all the same.
+  /// Indexes may be missing, as they are while a store is being written; it is read nevertheless.
   @Test func fewerIndexesAreRead() throws {
     let store = try MadeStore(Self.messages)
     try store.run(Schema.dropIndexes)
     #expect(try store.reader.ids(PageChoice(session: 2)) == [2, 7, 12, 17, 22, 27, 32, 37])
   }
 
-  /// A file of which pages are missing is refused before anything of it is read.
+  /// A truncated file is rejected before anything in it is read.
   @Test func aCutFileIsRefused() throws {
     let store = try MadeStore(Self.messages)
     let bytes = try store.bytes
@@ -102,7 +102,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
   }
 
-  /// Bytes turned over anywhere: reading ends, with rows or with an error, and never with a trap.
+  /// Bytes corrupted anywhere: reading ends with rows or with an error, and never traps.
   @Test func damageEndsInRowsOrAnError() throws {
     let store = try MadeStore(Self.messages)
     let bytes = try store.bytes
@@ -110,7 +110,7 @@ import Testing
     for turn in 0..<60 {
       var damaged = bytes
       for _ in 0..<(turn % 3 == 0 ? 1 : 200) {
-        // Beyond the header, which other tests damage.
+        // After the header, which other tests corrupt.
         damaged[100 + Int(random.next() % UInt64(bytes.count - 100))] ^= UInt8(truncatingIfNeeded: random.next() | 1)
       }
       let path = try store.folder.file("damaged.db", damaged)
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  /// Whatever stands in a column, of whatever kind: it is read as what it may be, or as absent.
+  /// A column with a value of any type is read as a valid value, or as absent.
   @Test(
     arguments: [
       "9223372036854775807", "-9223372036854775808", "1e300", "'text'", "x'ff00'", "'[1,'",
@@ -143,7 +143,7 @@ import Testing
       let columns = try database.prepare("SELECT * FROM \(table)", "test").columns
       try database.run("BEGIN", "test")
       for column in columns {
-        // Keys cannot all be the same, and some columns have to be numbers.
+        // Keys must be unique, and some columns must be numbers.
         try? database.run("UPDATE OR IGNORE \(table) SET \(column) = \(value)", "test")
       }
       try database.run("COMMIT", "test")
@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  /// Reads all that a reader reads, and checks what callers rely on.
+  /// Reads everything that a reader offers, and checks the invariants that callers rely on.
   private static func readAll(_ reader: StoreReader) throws {
     for session in try reader.sessions() {
       #expect(session.messages >= 0 && session.lost >= 0 && session.late >= 0 && session.connections >= 0)
@@ -159,7 +159,7 @@ import Testing
     let messages = try reader.messages(after: .min, count: 1_000)
     for message in messages {
       #expect(message.byteCount >= 0 && message.retries >= 0 && message.capture >= 0 && message.streamOffset >= 0)
-      // Differences of times have room.
+      // A sum of a time and a latency does not overflow.
       _ = message.time.microseconds + (message.latency ?? 0)
     }
     _ = try reader.messages(before: .max, count: 10)
@@ -185,7 +185,7 @@ import Testing
     for limit in [1, 400] {
       for times in [nil, Timestamp.distantPast..<Timestamp.distantFuture] {
         guard let found = try reader.periods(times, limit: limit) else { continue }
-        // Two steps meet at 1970, however wide they are.
+        // One more step is possible at 1970, however wide steps are.
         #expect(found.periods.count <= max(2, limit) && found.width > 0)
         #expect(found.periods.allSatisfy { $0.messages >= 0 && $0.lost >= 0 && $0.heartbeats >= 0 })
         _ = found.times(0..<found.periods.count)
@@ -206,7 +206,7 @@ import Testing
       #expect(!StoreFormat.isStore(other), "\(i)")
     }
     #expect(Array(header[68..<72]) == Array("imst".utf8))
-    // The version of the format: whoever reads another one says so.
+    // The version of the format, by which readers reject other versions.
     #expect(Array(header[60..<64]) == [0, 0, 0, 10])
   }
 

@@ -4,9 +4,9 @@ import Testing
 @testable import IMEngine
 @testable import IMStore
 
-/// The rows of messages, column by column, as SQL tells of them.
+/// The rows of messages, column by column, as read with SQL.
 @Suite struct MessageRowTests {
-  /// What a message is, columns of the view `messages`, and what they hold.
+  /// A message, columns of the view `messages`, and their expected values.
   private static let rows: [(name: String, message: Sent, columns: String, expected: String)] = [
     (
       "place and time",
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  /// Copies, checksums and answers are lists only where other columns do not tell them.
+  /// Copies, checksums and answers are stored as lists only if other columns do not contain them.
   @Test(
     arguments: [
       (Sent(0, at: 10), "-|-|-"),
@@ -120,7 +120,7 @@ import Testing
   func listsSayWhatOtherColumnsDoNot(_ message: Sent, _ expected: String) throws {
     let file = try MadeStore([message])
     #expect(try file.rows("SELECT copies, checksums, answers FROM message") == [expected])
-    // A live run tells the same in another way.
+    // A live run passes the same values in another way.
     let (live, writer) = try MadeStore.begun { $0.isLive = true }
     var batch = StoreBatch()
     batch.addFinal(message.record, message.exchange)
@@ -128,7 +128,7 @@ import Testing
     #expect(try live.rows("SELECT copies, checksums, answers FROM message") == [expected])
   }
 
-  /// Rows that one statement writes and rows that have one of their own say the same, whatever the rows before them had.
+  /// Rows written by one statement and rows written one by one are the same, whatever the rows before them contain.
   @Test(arguments: [1, 15, 16, 17, 40]) func rowsTogetherAreThoseOfOneByOne(_ count: Int) throws {
     let messages = (0..<UInt32(count)).map { id in
       Sent(id, at: Int64(id) * 1_000) { message in
@@ -159,7 +159,7 @@ import Testing
     #expect(try store.rows(sql) == expected)
   }
 
-  /// Rows come in the order of their numbers, whatever the order in which the writer is told of them.
+  /// Rows are in the order of their numbers, in whichever order the writer receives them.
   @Test func theOrderIsThatOfNumbers() throws {
     let ids: [UInt32] = [9, 3, 0, 7, 1]
     var batch = StoreBatch(count: ids.count)
@@ -172,7 +172,7 @@ import Testing
     #expect(batch.isEmpty && batch.order == nil)
   }
 
-  /// Names stand once, whoever needs them.
+  /// Each name is stored once, however many messages refer to it.
   @Test func namesStandOnce() throws {
     let store = try MadeStore(
       (0..<6).map { id in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import IMStore
 
-/// Names of addresses that a store keeps.
+/// Host names that a store caches.
 @Suite struct NameCacheTests {
   private static let now: Int64 = 1_760_000_000
 
@@ -18,7 +18,7 @@ import Testing
     try cache.add([])
     try cache.add(entries)
     try cache.add([Self.entry("192.0.2.1", "one again", at: Self.now + 1)])
-    // Another process sees the same.
+    // Another process reads the same.
     for cache in [cache, try #require(try NameCache(store.path))] {
       let found = try cache.entries(of: ["192.0.2.1", "192.0.2.2", "2001:db8::1", "192.0.2.9", ""], at: Self.now + 1)
       #expect(found["192.0.2.1"] == Self.entry("192.0.2.1", "one again", at: Self.now + 1))
@@ -27,7 +27,7 @@ import Testing
     #expect(try store.rows("SELECT count(*) FROM name_cache") == ["3"])
   }
 
-  /// A name counts for a week, and that there is none for an hour.
+  /// A name is valid for a week, and the absence of a name for an hour.
   @Test(
     arguments: [
       ("one", 0, true), ("one", 604_799, true), ("one", 604_800, false), (nil, 0, true), (nil, 3_599, true),
@@ -40,7 +40,7 @@ import Testing
     #expect(try cache.entries(of: ["192.0.2.1"], at: Self.now + age).isEmpty == !isKnown)
   }
 
-  /// Whatever a store says of when a name was found is no reason to end.
+  /// No stored time of a name causes a trap.
   @Test(
     arguments: [
       ("-9223372036854775808", false), ("9223372036854775807", true), ("'yesterday'", false), ("x'00'", false),
@@ -54,7 +54,7 @@ import Testing
     #expect(try cache.entries(of: ["192.0.2.1"], at: Self.now)["192.0.2.1"]?.name == "two")
   }
 
-  /// A store that is being written, or was not written to its end, keeps none.
+  /// A store that is being written, or is incomplete, has no cache.
   @Test func anUnfinishedStoreHasNone() throws {
     let cut = try MadeStore([], isWhole: false)
     #expect(try NameCache(cut.path) == nil)

@@ -4,7 +4,7 @@ import Testing
 @testable import IMEngine
 @testable import IMStore
 
-/// What is wrong with messages and streams: the rows of `problem`, and how they are counted.
+/// Problems of messages and streams: the rows of `problem`, and their counts.
 @Suite struct ProblemRowTests {
   /// A message, and its problems with their causes in the order in which they are written.
   private static let messages: [(Sent, [String])] = [
@@ -35,7 +35,7 @@ import Testing
     for (message, expected) in Self.messages {
       let store = try MadeStore([message])
       #expect(try store.rows("SELECT kind, cause FROM problems ORDER BY id") == expected)
-      // The same bits stand in its own row.
+      // The message's own row contains the same bits.
       let bits = try store.rows(
         "SELECT k.name FROM message AS m JOIN problem_kind AS k ON m.problems & k.bit ORDER BY k.bit")
       #expect(bits == expected.map { String($0.prefix { $0 != "|" }) })
@@ -54,7 +54,7 @@ import Testing
       ])
   }
 
-  /// Issues of streams have rows; those that a message's fate tells have none.
+  /// Issues of streams have rows; those that a message's fate already contains have none.
   @Test func issuesHaveRows() throws {
     let at = Timestamp(microseconds: 7_000_000)
     func issue(_ details: IssueDetails) -> IMEngine.Issue {
@@ -76,12 +76,12 @@ import Testing
         == [
           "gap|-|4|s2c|-|-|-|9223372036854775807|1462", "carrier.websocket_mask|-|5|s2c|-|-|-|9223372036854775807|1462",
         ])
-    // Their connections have rows as well, although no message is known of them.
+    // Their connections have rows as well, although none of their messages is known.
     #expect(
       try store.rows("SELECT id, messages, client FROM connection") == ["4|0|192.0.2.4:40004", "5|0|192.0.2.5:40005"])
   }
 
-  /// Every kind of issue has a name of its own in the store, but for those that messages tell.
+  /// Every kind of issue has its own name in the store, except those that a message's fate contains.
   @Test func kindsHaveNames() throws {
     let store = try MadeStore([])
     let told: Set<IssueKind> = [.unanswered, .lateAck, .heartbeatMissed]
@@ -120,13 +120,13 @@ import Testing
         "unanswered 2 network 1 2000000", "unanswered 2 peer 2 1000000", "damaged 4 checksum 1 4000000",
         "retried 8 - 1 4000000", "resynchronised 0 - 1 500",
       ])
-    // A time has its beginning, and not its end.
+    // A time range includes its beginning, and excludes its end.
     let times = Timestamp(microseconds: 1_000_000)..<Timestamp(microseconds: 3_000_000)
     #expect(try counted(times) == ["unanswered 2 network 1 2000000", "unanswered 2 peer 1 1000000"])
     #expect(try counted(Timestamp(microseconds: 5_000_000)..<Timestamp(microseconds: 6_000_000)).isEmpty)
   }
 
-  /// The next message with a problem, and the one before: all kinds, some, and of one session.
+  /// The next message with a problem, and the previous one: all kinds, some kinds, and of one session.
   @Test func theNextProblemIsFound() throws {
     let store = try MadeStore([
       Sent(0, at: 0), Sent(1, at: 1) { $0.fate = .damaged },

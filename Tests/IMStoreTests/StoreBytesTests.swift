@@ -5,7 +5,7 @@ import Testing
 @testable import IMEngine
 @testable import IMStore
 
-/// The file itself: the same messages give the same bytes, and one with a limit stays within it.
+/// The file itself: the same messages produce the same bytes, and a size limit is kept.
 @Suite struct StoreBytesTests {
   private static func drawn(_ count: UInt32, seed: UInt64) -> [Sent] {
     var random = SeededRandom(seed)
@@ -25,7 +25,7 @@ import Testing
       try MadeStore(
         Self.drawn(400, seed: 3),
         batch: { batch in
-          // In any order: rows stand by their numbers.
+          // In any order: rows are ordered by their numbers.
           for serial in 0..<60 as Range<UInt32> { batch.add(.made(1 + serial * 37 % 60)) }
         }
       ).bytes
@@ -34,7 +34,7 @@ import Testing
     for _ in 0..<3 { #expect(try bytes() == first) }
   }
 
-  /// A store of which the oldest messages were removed is that of the messages that are left.
+  /// A store whose oldest messages were removed equals a store of the remaining messages.
   @Test func aStoreHasALimit() throws {
     let limit: UInt64 = 1 << 20
     let messages = Self.drawn(9_000, seed: 4)
@@ -55,7 +55,7 @@ import Testing
       try store.rows("SELECT value FROM info WHERE key IN ('removed_messages', 'whole')").sorted()
         == ["0", "\(writer.removed)"].sorted())
 
-    // Sums, problems and texts are those of a store that never had the others.
+    // Totals, problems and texts are those of a store that never contained the removed messages.
     let kept = try MadeStore(messages.filter { Int($0.id) + 1 >= left[1] })
     let sums =
       "messages, acked, unanswered, damaged, heartbeats, heartbeats_lost, others, rtt_c2s_count, rtt_c2s_sum_us"
@@ -70,7 +70,7 @@ import Testing
     ] { #expect(try store.rows(sql) == kept.rows(sql), "\(sql)") }
   }
 
-  /// Batches grow, and none is more than a sixteenth of a store with a limit.
+  /// Batches grow, up to a sixteenth of a size limit.
   @Test(
     arguments: [
       (nil, [100, 200, 400, 800, 1_600, 2_500, 2_500]), (0, [50, 50]), (1 << 20, [64, 64]),

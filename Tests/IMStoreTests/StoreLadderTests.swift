@@ -4,7 +4,7 @@ import Testing
 @testable import IMEngine
 @testable import IMStore
 
-/// What ladders are drawn of, and what is counted by type and topic.
+/// The messages of ladders, and the counts by type and topic.
 @Suite struct StoreLadderTests {
   @Test func copiesAndAnswersAreListed() throws {
     let store = try MadeStore([
@@ -27,7 +27,7 @@ import Testing
     #expect(try reader.ladderMessages(after: 2, PageChoice(problems: .all), count: 9).map(\.message.id) == [3, 4, 5])
   }
 
-  /// A list that a store cuts, or that is none, is read as far as it goes.
+  /// A truncated or malformed list is read as far as possible.
   @Test(
     arguments: [
       ("[1,2,3]", [1, 2, 3]), ("[1,2,3", [1, 2]), ("[1", [1]), ("[]", []), ("", []), ("[1,x,3]", [1, 3]),
@@ -40,7 +40,7 @@ import Testing
     #expect(try store.reader.ladderMessages(after: 0, PageChoice(), count: 1).first?.copies == expected)
   }
 
-  /// The usual time between heartbeats of a client, where there are four or more.
+  /// The usual interval between a client's heartbeats, from four heartbeats on.
   @Test(
     arguments: [
       ([0, 10, 20], nil), ([0, 10, 20, 30], 10), ([0, 1, 2, 60, 61], 1), ([0, 5, 15, 30], 10), ([], nil), ([3], nil),
@@ -106,7 +106,7 @@ import Testing
     #expect(try reader.hasTopics() && !MadeStore([Sent(0, at: 0) { $0.text = "x" }]).reader.hasTopics())
   }
 
-  /// A store may have any number of topics: so many are counted one by one, and the others together.
+  /// A store may have any number of topics: a limited number is counted one by one, and the others together.
   @Test func topicsAreBounded() throws {
     let store = try MadeStore((0..<1_200).map { id in Sent(id, at: Int64(id)) { $0.topic = "room/\(10_000 + id)" } })
     let topics = try store.reader.types().topics

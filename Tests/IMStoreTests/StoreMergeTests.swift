@@ -5,7 +5,7 @@ import Testing
 @testable import IMEngine
 @testable import IMStore
 
-/// Stores that are added to others: whole, once, and with the sums of both.
+/// Stores added to others: completely, once, and with the totals of both.
 @Suite struct StoreMergeTests {
   private static func first() throws -> MadeStore {
     try MadeStore([
@@ -79,7 +79,7 @@ import Testing
     #expect(try store.rows("SELECT id, messages FROM connection") == ["1|1", "2|2", "3|2", "4|1"])
   }
 
-  /// A store of two captures is that of both of them in one run.
+  /// Two merged stores equal one store of both captures.
   @Test(arguments: [1, 2, 3] as [UInt64]) func addedStoresAreThatOfOneRun(_ seed: UInt64) throws {
     var random = SeededRandom(seed)
     func drawn(_ count: UInt32, from: Int64, sessions: [UInt32]) -> [Sent] {
@@ -126,7 +126,7 @@ import Testing
         == all.rows("SELECT name FROM sqlite_schema ORDER BY name"))
   }
 
-  /// Sessions are one where one name tells one of each store.
+  /// Sessions are merged if their name is unique in each store.
   @Test func aNameThatTwoHaveTellsNone() throws {
     func named(_ names: [String?], from at: Int64) throws -> MadeStore {
       try MadeStore(
@@ -142,7 +142,7 @@ import Testing
       ])
   }
 
-  /// A capture is there already by its name, its size and its first message.
+  /// A capture is identified by its name, its size and its first message.
   @Test func aCaptureIsAddedOnce() throws {
     let store = try Self.first()
     try store.add(Self.second())
@@ -160,7 +160,7 @@ import Testing
     #expect(try store.rows("SELECT count(*) FROM message") == ["19"])
   }
 
-  /// Text that was asked for in one of them is there.
+  /// The result contains text if one of the stores does.
   @Test func payloadIsThatOfEither() throws {
     for (ours, theirs) in [(false, false), (false, true), (true, false)] {
       let store = try MadeStore([Sent(0, at: 0)]) { $0.keepsPayload = ours }
@@ -179,7 +179,7 @@ import Testing
         && error?.text == "is incomplete or being written: only a complete store can be added to")
   }
 
-  /// Numbers at the end of SQLite's have none behind them: nothing is added, and nothing is lost.
+  /// After the largest number of SQLite there is no next one: nothing is added, and nothing is lost.
   @Test(arguments: ["message", "connection", "capture"]) func numbersEnd(_ table: String) throws {
     let store = try Self.first()
     try store.run("UPDATE \(table) SET id = \(Int64.max) WHERE id = (SELECT max(id) FROM \(table))")
@@ -188,7 +188,7 @@ import Testing
     #expect(try store.bytes == before)
   }
 
-  /// Whatever a store says, adding to it ends without a trap.
+  /// Merging never traps, whatever a store contains.
   @Test(arguments: ["9223372036854775807", "-9223372036854775808", "'text'"])
   func whatAStoreSaysMayBeAnything(_ value: String) throws {
     let columns = [

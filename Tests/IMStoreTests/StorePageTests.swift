@@ -4,7 +4,7 @@ import Testing
 @testable import IMEngine
 @testable import IMStore
 
-/// Pages of messages: those of a choice, in order, as many as a page has.
+/// Pages of messages: those that match a selection, in order, up to the size of a page.
 @Suite struct StorePageTests {
   private static let messages: [Sent] = (0..<30).map { id in
     Sent(id, at: Int64(id) * 1_000_000) {
@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  /// A choice, and the numbers of its messages as a plain filter has them.
+  /// A selection, and a plain filter for the numbers of its messages.
   private static let choices: [(choice: PageChoice, isChosen: @Sendable (UInt32) -> Bool)] = [
     (PageChoice(), { _ in true }), (PageChoice(session: 2), { $0 % 3 == 1 }), (PageChoice(session: 99), { _ in false }),
     (PageChoice(connection: 1), { $0 % 2 == 0 }),
@@ -45,7 +45,7 @@ import Testing
       let wanted = (0..<30 as Range<UInt32>).filter(isChosen).map { Int64($0) + 1 }
       #expect(try reader.ids(choice) == wanted, "\(choice)")
       #expect(try reader.messages(before: .max, choice, count: 1_000).map(\.id) == wanted, "\(choice)")
-      // A page from anywhere, in either direction.
+      // A page from any message, in either direction.
       for id in [0, 1, 9, 30, 31] as [Int64] {
         #expect(
           try reader.messages(after: id, choice, count: 4).map(\.id) == Array(wanted.filter { $0 > id }.prefix(4)))
@@ -72,7 +72,7 @@ import Testing
     #expect(count == 1_000)
   }
 
-  /// No choice but one by type, topic or time of an unfinished store looks at messages that it does not show.
+  /// Only selections by type, by topic, or by time in an incomplete store scan messages that they do not return.
   @Test(
     arguments: [
       (PageChoice(), "SEARCH message USING INTEGER PRIMARY KEY (rowid>?)"),
@@ -112,7 +112,7 @@ import Testing
     #expect(read[2].status == "8" && read[2].type == "type_99" && read[2].role == .other)
   }
 
-  /// A fate, a cause or a role that this version does not know is none, and not the one that its last byte would name.
+  /// A fate, a cause or a role that this version does not know is absent; it is not taken for the one with the same low byte.
   @Test(arguments: [8, 255, 256, 259, -1, 1 << 40] as [Int64]) func whatIsNotKnownIsNone(_ number: Int64) throws {
     let store = try MadeStore([Sent(0, at: 0) { ($0.fate, $0.cause) = (.unanswered, .peer) }])
     try store.run("UPDATE message SET fate = \(number), cause = \(number); UPDATE type SET role = 'later'")
@@ -141,13 +141,13 @@ import Testing
     #expect(
       second.capture == "b.pcap" && second.captureByteCount == nil && second.offset == nil && second.type == "receipt")
     #expect(try reader.place(ofMessage: 3)?.capture == nil && reader.place(ofMessage: 4) == nil)
-    // Of a client behind a load balancer, packets have the balancer's address.
+    // For a client behind a load balancer, packets have the balancer's address.
     try store.run("UPDATE connection SET via = '203.0.113.9:1'; UPDATE message SET byte_offset = -1")
     #expect(try store.reader.place(ofMessage: 1)?.client == "203.0.113.9:1")
     #expect(try store.reader.place(ofMessage: 1)?.offset == nil)
   }
 
-  /// Captures that a live run begins, and that are there no more.
+  /// Captures that a live run begins, and captures that were deleted.
   @Test func capturesComeAndGo() throws {
     let (store, writer) = try MadeStore.begun(captures: [])
     var batch = StoreBatch()
@@ -155,7 +155,7 @@ import Testing
     batch.begin(2, "spill-2.pcap")
     #expect(!batch.isEmpty && batch.count == 0)
     batch.drop()
-    // What is said of captures is said once, so it stays.
+    // Changes of captures are reported only once, so that they stay in the batch.
     #expect(!batch.isEmpty)
     try writer.write(batch)
     #expect(try store.reader.captures() == ["spill-1.pcap", "spill-2.pcap"])
@@ -167,7 +167,7 @@ import Testing
     #expect(try store.rows("SELECT id, path FROM capture") == ["1|-", "2|-", "3|spill-1.pcap"])
   }
 
-  /// Whoever follows a store sees that somebody has changed it, and what came.
+  /// A reader that follows a store sees that it was changed, and its new messages.
   @Test func changesAreSeen() throws {
     let (store, writer) = try MadeStore.begun { $0.isLive = true }
     let reader = try store.reader
@@ -183,7 +183,7 @@ import Testing
     #expect(try reader.isWhole())
   }
 
-  /// A call that nobody waits for ends.
+  /// A call ends if its caller no longer needs the result.
   @Test func aCallIsStopped() throws {
     let reader = try MadeStore(Self.messages).reader
     var isStale = true

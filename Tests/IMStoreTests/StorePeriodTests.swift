@@ -4,11 +4,11 @@ import Testing
 @testable import IMEngine
 @testable import IMStore
 
-/// What a store has over time: in steps that are no more than were asked for, with nothing counted twice or not at all.
+/// The metrics of a store over time: at most the requested number of steps, with every message counted once.
 @Suite struct StorePeriodTests {
   private static func seconds(_ value: Int64) -> Timestamp { Timestamp(seconds: value, fraction: 0) }
 
-  /// The first and the last second, the most steps; and the width, the beginning and the number of steps.
+  /// The first and the last second and the maximum number of steps; then the expected width, beginning and number of steps.
   @Test(
     arguments: [
       (0, 0, 1, 1, 0, 1), (0, 399, 400, 1, 0, 400), (0, 400, 400, 2, 0, 201), (7, 406, 400, 1, 7, 400),
@@ -50,13 +50,13 @@ import Testing
     (last.messages, last.lost, last.rejected, last.retries, last.oneWay) = (3, 2, 1, 3, 1)
     (last.heartbeats, last.lostHeartbeats, last.roundTrip95ToClient) = (2, 1, 300)
     #expect(found == StoredPeriods(start: 10, width: 1, periods: [first, StoredPeriod(), last]) && found.hasHeartbeats)
-    // Two seconds together have the higher percentile of the two.
+    // Two seconds together have the higher of their two percentiles.
     let coarse = try #require(try store.reader.periods(limit: 2))
     #expect(
       coarse.width == 2 && coarse.periods.map(\.messages) == [2, 3] && coarse.periods[0].roundTrip95ToServer == 900)
   }
 
-  /// Of a time: its seconds, whether anything came in them or not, and the whole of a second that it ends in.
+  /// A time range has all of its seconds, with or without messages, and includes the whole second in which it ends.
   @Test(
     arguments: [
       (0, 0, 3, 0, [0, 0, 0]), (9, 0, 12, 0, [0, 1, 1]), (10, 0, 10, 0, [1]), (10, 0, 10, 500_000_000, [1]),
@@ -69,7 +69,7 @@ import Testing
     #expect(found.start == from && found.width == 1 && found.periods.map(\.messages) == expected)
   }
 
-  /// Periods at the ends of time are as many steps as were asked for.
+  /// Extreme times do not produce more steps than requested.
   @Test(arguments: [1, 2, 3, 400]) func theEndsOfTimeAreBounded(_ limit: Int) throws {
     let store = try MadeStore([Sent(0, at: 0), Sent(1, at: 1_000_000)])
     try store.run(
@@ -77,7 +77,7 @@ import Testing
     )
     let reader = try store.reader
     let all = try #require(try reader.periods(limit: limit))
-    // Two steps meet at 1970, however wide they are.
+    // One more step is possible at 1970, however wide steps are.
     #expect(all.periods.count <= max(2, limit) && all.width > 0)
     let times = try #require(try reader.periods(.distantPast ..< .distantFuture, limit: limit))
     #expect(times.periods.count <= max(2, limit))

@@ -4,7 +4,7 @@ import Testing
 @testable import IMEngine
 @testable import IMStore
 
-/// Statements that users write: what they may do, and what the search finds.
+/// SQL statements by users: their permissions, and the results of the search.
 @Suite struct StoreQueryTests {
   private static func store() throws -> MadeStore {
     try MadeStore([
@@ -60,7 +60,7 @@ import Testing
     #expect(try Self.rows(query.rows(sql)) == expected)
   }
 
-  /// Nothing that writes, opens another file or changes a setting; and one statement.
+  /// A statement must not write, open another file or change a setting, and there must be only one.
   @Test func aStatementDoesNothingElse() throws {
     let store = try Self.store()
     let before = try store.bytes

@@ -5,9 +5,9 @@ import Testing
 @testable import IMEngine
 @testable import IMStore
 
-/// What sessions, connections and periods add up to: values counted by hand, and a plain count of the same messages.
+/// Totals of sessions, connections and periods: hand-counted values, and a plain count of the same messages.
 @Suite struct StoreTotalsTests {
-  /// One of each: what a total has to keep apart.
+  /// One message for each value that a total counts separately.
   private static let messages: [Sent] = [
     Sent(0, at: 1_000_000) { $0.answerAfter = 1_000 },
     Sent(1, at: 1_500_000) {
@@ -74,7 +74,7 @@ import Testing
         == ["0|700|1000|1000|400", "60|-|-|-|-"])
   }
 
-  /// A period begins at a multiple of its width, before 1970 as well.
+  /// A period begins at a multiple of its width, also before 1970.
   @Test(arguments: [
     (0, "0", "0", "0"), (999_999, "0", "0", "0"), (1_000_000, "1", "0", "0"), (-1, "-1", "-10", "-60"),
     (-1_000_000, "-1", "-10", "-60"), (-1_000_001, "-2", "-10", "-60"), (-60_000_001, "-61", "-70", "-120"),
@@ -85,7 +85,7 @@ import Testing
     #expect(try store.rows("SELECT start_s FROM bucket ORDER BY width_s") == [second, ten, minute])
   }
 
-  /// Of any messages, in batches of any size: every table is a plain count of them.
+  /// Random messages, in batches of any size: every table equals a plain count of them.
   @Test(arguments: [1, 7, 500]) func totalsAreAPlainCount(_ batchSize: Int) throws {
     var random = SeededRandom(UInt64(batchSize))
     let messages = (0..<500 as Range<UInt32>).map { id in
@@ -143,7 +143,7 @@ import Testing
     return columns.map { "\($0)" }.joined(separator: "|")
   }
 
-  /// Beyond so many sessions, further ones have no percentile; those that have one keep it.
+  /// Sessions beyond the limit have no percentile; those within it keep theirs.
   @Test func sessionsBeyondALimitHaveNoPercentile() throws {
     let (store, writer) = try MadeStore.begun { $0.sessionLimit = 2 }
     for round in 0..<2 as Range<UInt32> {
@@ -163,7 +163,7 @@ import Testing
       ])
   }
 
-  /// Names that clients give behind their first messages.
+  /// Names that clients give after their first messages.
   @Test func aNameMayComeLater() throws {
     let (store, writer) = try MadeStore.begun()
     var batch = StoreBatch()

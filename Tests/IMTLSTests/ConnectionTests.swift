@@ -198,7 +198,7 @@ import Testing
     // Header, type and tag.
     #expect(observer.unread[0] == [.earlyRejected: 900 + 5 + 1 + 16] && observer.unread[1] == [:])
     #expect(observer.connection.facts.isEarlyDataAccepted == false && observer.early.isEmpty)
-    // The client alone: its handshake goes on without the message that ends early data.
+    // The client alone: its handshake continues without EndOfEarlyData.
     for isLost in [false, true] {
       let alone = TLSObserver(keyLog: peers.keyLog)
       if isLost { alone.lose(1, nil) }
@@ -233,7 +233,7 @@ import Testing
     alone.finish()
     let isEqual = alone.records[0].map(\.bytes) == peers.sent[0]
     #expect(isEqual)
-    // The same where it is known that nothing of the server will come.
+    // The same, if it is known that no byte of the server was captured.
     let without = TLSObserver(keyLog: peers.keyLog)
     without.lose(1, nil)
     Self.feed(without, peers.flights.filter { $0.direction == 0 }, &random)

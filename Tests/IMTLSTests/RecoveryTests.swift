@@ -153,7 +153,7 @@ import Testing
     "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305",
   ]
 
-  /// Connections of TLS 1.2 with two renegotiations and ten records after each handshake.
+  /// TLS 1.2 connections with two renegotiations, and ten records after each handshake.
   static func renegotiating(_ suite: String, _ random: inout SeededRandom) -> TLSPeers {
     var options = TLSPeerOptions()
     options.version = TLS1_2_VERSION
@@ -169,7 +169,7 @@ import Testing
     return peers
   }
 
-  /// A gap holds one direction back: the other one's records need hellos that are not read yet.
+  /// A gap delays one direction: the records of the other one need hellos that have not been read yet.
   @Test(arguments: suitesOfRenegotiation) func readsRenegotiationsOfADirectionAhead(_ suite: String) {
     var random = SeededRandom(12)
     let peers = Self.renegotiating(suite, &random)
@@ -182,7 +182,7 @@ import Testing
     }
   }
 
-  /// The secrets of renegotiations whose ClientHellos were not captured are found as those of the first handshake.
+  /// The secrets of renegotiations with uncaptured ClientHellos are found like those of the first handshake.
   @Test(arguments: suitesOfRenegotiation) func readsRenegotiationsOfTheServerAlone(_ suite: String) {
     var random = SeededRandom(13)
     let peers = Self.renegotiating(suite, &random)
@@ -193,7 +193,7 @@ import Testing
     observer.finish()
     let isEqual = observer.records[1].map(\.bytes) == peers.sent[1]
     #expect(isEqual, "\(suite) \(observer.unread)")
-    // Without their secrets the reason is the hello that is missing.
+    // Without these secrets, the missing hello is the reason.
     let without = TLSObserver(keyLog: [peers.keyLog[0]])
     without.lose(0, nil)
     without.take(1, peers.stream(1))
@@ -208,7 +208,7 @@ import Testing
     return "CLIENT_RANDOM \(digits(32)) \(digits(48))"
   }
 
-  /// A capture that begins after many KeyUpdates, with their secrets in the log or without.
+  /// A capture that begins after many KeyUpdates, with or without their secrets in the key log.
   @Test(arguments: ConnectionTests.suites13) func readsFromAfterKeyUpdates(_ suite: String) {
     for isLogged in [true, false] {
       var random = SeededRandom(14)
@@ -227,7 +227,7 @@ import Testing
       talk(updates: 9)
       let before = peers.flights.count
       let sent = peers.sent.map(\.count)
-      // Those of the log come after more than four others of the same name; the connection goes on with more of them.
+      // The logged ones follow more than four others of the same name, and the connection continues with further ones.
       talk(updates: 9)
       let observer = TLSObserver(keyLog: peers.keyLog.filter { isLogged || !$0.contains("_SECRET_N ") })
       for direction in 0..<2 { observer.lose(direction, nil) }

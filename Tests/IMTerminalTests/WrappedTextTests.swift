@@ -44,7 +44,7 @@ import Testing
     // A word that fits in a line, such as the name of a file, stays whole.
     let command = "see oversized_addr.pcapng now"
     #expect(wrapped(command, cells: 20) == ["see oversized_addr.p", "capng now"])
-    // One that does not is cut.
+    // A word that does not fit is split.
     #expect(wrapped(command, cells: 20, keepsWords: true) == ["see ", "oversized_addr.pcapn", "g now"])
     #expect(wrapped(command, cells: 22, keepsWords: true) == ["see ", "oversized_addr.pcapng ", "now"])
   }

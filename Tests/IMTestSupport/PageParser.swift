@@ -7,18 +7,18 @@ package struct PageParser {
     package let name: String
     /// Its attributes, by their names.
     package internal(set) var attributes: [String: String] = [:]
-    /// The elements directly in it.
+    /// Its child elements.
     package internal(set) var children: [Element] = []
     /// Text directly in it, and in what it holds, in order.
     var pieces: [(text: String?, child: Element?)] = []
 
     init(_ name: String) { self.name = name }
 
-    /// All of the text in it.
+    /// All text within it.
     package var text: String { pieces.map { $0.text ?? $0.child?.text ?? "" }.joined() }
-    /// It, and all elements in it.
+    /// The element and all of its descendants.
     package var all: [Element] { [self] + children.flatMap(\.all) }
-    /// The first element of this name.
+    /// The first descendant with this name, or the element itself.
     package func first(_ name: String) -> Element? { all.first { $0.name == name } }
   }
 

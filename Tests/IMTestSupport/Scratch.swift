@@ -1,11 +1,11 @@
 package import Foundation
 
-/// A folder for one test, gone with it.
+/// A folder for one test, deleted with this object.
 package final class Scratch {
   /// The folder.
   package let url: URL
 
-  /// Makes the folder; with `isInMemory` where no write waits for a disk, if there is such a place.
+  /// Makes the folder. With `isInMemory` it is in shared memory, if there is any, so that no write waits for a disk.
   package init(isInMemory: Bool = false) throws {
     let memory = "/dev/shm"
     let isThere = isInMemory && FileManager.default.isWritableFile(atPath: memory)
@@ -16,10 +16,10 @@ package final class Scratch {
 
   deinit { try? FileManager.default.removeItem(at: url) }
 
-  /// The path of `name` in it.
+  /// The path of the file `name` in the folder.
   package func path(_ name: String) -> String { url.appending(path: name).path }
 
-  /// Makes a file and gives its path.
+  /// Makes a file and returns its path.
   package func file(_ name: String, _ bytes: some Sequence<UInt8>, mode: Int = 0o600) throws -> String {
     let path = path(name)
     try Data(bytes).write(to: URL(filePath: path))

@@ -3,8 +3,8 @@ import IMTestSupport
 import IMWire
 import Testing
 
-/// Metrics of captures that lack packets or hold them in another order: each format counts for itself what the others tell, so a
-/// figure that is final at another moment, or of another connection, shows.
+/// Metrics of captures with missing or reordered packets. Each format counts separately, so that a metric that is final at another time,
+/// or belongs to another connection, makes a difference.
 @Suite struct CutFigureTests {
   /// What is done to a sample.
   enum Cut: CaseIterable {

@@ -140,7 +140,7 @@ import Testing
     #expect(!text.contains("\tpayload_size: "))
   }
 
-  /// What a line says is not beneath it, and no element is beneath it that is a named field.
+  /// A property in a message's line is not repeated below it, and neither is an element that is a named field.
   @Test(arguments: [
     "tjp-weak-network", "tjp-racing", "mqtt5-mosquitto", "smpp-gateway", "diameter-charging", "goim-room",
   ])
@@ -179,7 +179,7 @@ import Testing
       }
       #expect(lineCount > 5)
     }
-    // Tags and lengths of all elements, and the header's numbers as they are.
+    // Tags and lengths of all elements, and the header's numbers unchanged.
     let full = try Command.run(["-q", "--print", "-vv", "-r", "Samples/tjp-weak-network.pcap"]).output
     #expect(full.contains("\t0x0001 version_request, 4 bytes\n") && full.contains("\tpayload_size: 10 bytes\n"))
   }

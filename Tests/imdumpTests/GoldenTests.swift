@@ -25,7 +25,7 @@ import Testing
     init(arrayLiteral options: String...) { self.init(options) }
   }
 
-  /// A golden file: the runs of one command on one sample, or those of one subject, one after the other.
+  /// A golden file: consecutive runs of one command on one sample, or on one subject.
   struct GoldenFile: Sendable, CustomTestStringConvertible {
     var name: String
     var sample: String?
@@ -47,7 +47,7 @@ import Testing
     /// A run's options, with the path for `@`.
     func arguments(of run: Run) -> [String] { run.options.map { $0 == "@" ? path(of: run) : $0 } }
 
-    /// A run's command line, as one would type it.
+    /// A run's command line, as a user would type it.
     func line(of run: Run) -> String {
       let words = arguments(of: run).map { $0.contains { " '!\"$()[]{}*?<>|&;#".contains($0) } ? "'\($0)'" : $0 }
       return (["imdump"] + words + (run.isPiped ? ["<", path(of: run)] : [])).joined(separator: " ")
@@ -74,7 +74,7 @@ import Testing
     return (written + found).filter { file in samples.contains { file.sample?.hasPrefix($0) ?? false } }
   }()
 
-  /// A capture `PROFILE-….pcap` in the folder of samples that no file below names: frames with their elements, messages, counts.
+  /// Each capture `PROFILE-….pcap` in the folder of samples that no file below names: frames with their elements, messages, statistics.
   private static let found: [GoldenFile] = {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: Command.folder.path + "/Samples")) ?? []
     let known = Set(written.compactMap(\.sample))
@@ -493,7 +493,7 @@ import Testing
   /// A capture cut inside a record: everything before it comes out, the message has the offset, the status is 1.
   @Test func processesCutCaptures() throws {
     let whole = try Data(contentsOf: Command.folder.appending(path: "Samples/\(Self.weak)"))
-    // In a record, in its header, in that of the file.
+    // In a record, in a record's header, in the file's header.
     let texts = try [30_010, 29_992, 20].map { count in
       let path = "/tmp/imdump-cut-\(count)-\(ProcessInfo.processInfo.processIdentifier).pcap"
       try whole.prefix(count).write(to: URL(filePath: path))
@@ -509,7 +509,7 @@ import Testing
     #expect(Set(Self.files.map(\.name)).count == Self.files.count)
   }
 
-  /// A run's command line, its output, its status and its messages.
+  /// A run's command line, output, status and error messages.
   private func text(_ line: String, _ result: Command.Result) -> String {
     "$ \(line)\n\(result.output)-- status \(result.status)\n\(result.errors)"
   }

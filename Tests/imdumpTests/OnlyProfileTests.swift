@@ -2,7 +2,7 @@ import Foundation
 import IMTestSupport
 import Testing
 
-/// A profile that is the only one given is tried on any port, however little a capture has.
+/// A profile that is the only one given is tried on any port, even in a capture with very few packets.
 @Suite struct OnlyProfileTests {
   /// The first four packets of a sample's first connection, the server's port moved to 9999, where no profile is expected; once for each of
   /// so many clients, whose ports follow one another.
@@ -21,7 +21,7 @@ import Testing
       let length = bytes[at + 8..<at + 12].reversed().reduce(0) { $0 << 8 | Int($1) }
       var packet = Array(bytes[at..<at + 16 + length])
       at += 16 + length
-      // Ethernet and an IPv4 header in front of TCP's.
+      // After the Ethernet and IPv4 headers.
       let tcp = 16 + 14 + Int(packet[16 + 14] & 15) * 4
       let ports = [tcp, tcp + 2].map { UInt16(packet[$0]) << 8 | UInt16(packet[$0 + 1]) }
       if ends.isEmpty { ends = ports }
@@ -42,7 +42,7 @@ import Testing
     let path = try folder.file("cut.pcap", Self.cut(sample))
     let lines = try Command.run(["-q", "--print", "--no-checksum", "--profile", profile, path]).output
     #expect(lines.split(separator: "\n").count == 1 && lines.contains(": \(profile) "), "\(lines)")
-    // The doubt is said, and nothing is decoded where nobody asked for it.
+    // The doubt is reported, and nothing is decoded unless a profile was given.
     let verdict = try Command.run(["why", "--no-checksum", "--profile", profile, path]).output
     let words = verdict.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: " ")
     #expect(words.contains("1 frame decoded as \(profile) on port 9999, which the profile does not name"), "\(verdict)")

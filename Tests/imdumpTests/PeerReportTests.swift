@@ -47,7 +47,7 @@ import Testing
     #expect(written.map { figure($0, "imdump.peer.bytes_received") }.reduce(0, +) == 1_700)
   }
 
-  /// An alert that fires when an endpoint ends goes on in the next run, which takes up what the file says, and is resolved there.
+  /// An alert that fires when an endpoint ends continues in the next run, which resumes from the state file, and is resolved there.
   @Test func anAlertOutlivesTheRun() throws {
     let text =
       "version: 1\nrules:\n  - { name: lost, metric: loss, window: 60s, op: '>', threshold: 0.2, min_samples: 3 }\n"
@@ -55,7 +55,7 @@ import Testing
     let server = Endpoint(address: IPAddress(v4: 0xc000_0201), port: 8080)
     let client = Endpoint(address: IPAddress(v4: 0xc000_0202), port: 40_000)
     func at(_ second: Int64) -> Timestamp { Timestamp(seconds: 1_700_000_000 + second, fraction: 0) }
-    /// What a run tells that sends a message every five seconds, and the state that it leaves.
+    /// The alerts of a run that sends a message every ten seconds, and the state that it saves.
     func run(
       _ seconds: Range<Int64>, isAnswered: Bool, from kept: AlertSnapshot?
     ) throws -> (told: [String], firing: Int, kept: AlertSnapshot) {

@@ -126,8 +126,8 @@ import Testing
       ]),
   ]
 
-  /// Samples that are tested elsewhere (WebSocket), whose skeletons explain a part of the frames alone, or that are laid out as another: CMPP,
-  /// SGIP and SMGP as SMPP is.
+  /// Samples that have their own tests (WebSocket), whose skeletons explain only part of the frames, or whose layout is that of another
+  /// protocol: CMPP, SGIP and SMGP have that of SMPP.
   private static let notTried = [
     "amqp091-", "cmpp-", "gbt32960-", "modbus-", "mqtt-websocket", "nats-", "sgip-", "smgp-", "teamtalk-", "wukongim-",
   ]
@@ -172,7 +172,7 @@ import Testing
     #expect(try Command.run(["profile", "new", "-"], input: "Samples/goim-room.pcap").status == 64)
   }
 
-  /// MQTT inside of WebSocket, where its frames are those of a stream.
+  /// MQTT in WebSocket, whose frames form a stream.
   @Test func messagesInsideWebSocketAreAnalyzed() throws {
     let new = try Command.run(["profile", "new", "Samples/mqtt-websocket.pcap"])
     #expect(new.status == 0 && new.errors == "", "\(new.errors)")

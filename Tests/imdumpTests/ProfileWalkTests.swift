@@ -55,14 +55,14 @@ import Testing
     #expect(run.output.contains("(line 8 of the profile)"), "\(run.output)")
   }
 
-  /// A profile that fits nothing inside WebSocket: the first message is shown, not the request that agrees to WebSocket.
+  /// A profile that fits nothing in WebSocket: the first message is shown, not the HTTP request.
   @Test func theFirstMessageIsShown() throws {
     let run = try Command.run(["profile", "test", "phoenix", "Samples/ocpp-charging.pcap"])
     #expect(run.status == 1 && run.output.contains("first WebSocket message"), "\(run.output)")
     #expect(!run.output.contains("GET /"), "\(run.output)")
   }
 
-  /// A profile that looks for the number of answers where none is: all frames fit, and few are answered.
+  /// A profile that reads the number of answers from the wrong position: all frames fit, but few are answered.
   @Test func answersWithoutANumberAreReported() throws {
     let scratch = try Scratch()
     let page = """
@@ -80,7 +80,7 @@ import Testing
     let run = try Command.run(["profile", "test", path, "Samples/ocpp-charging.pcap"])
     #expect(run.status == 1 && run.output.contains("result: none of 12 answers has a number"), "\(run.output)")
     #expect(!run.output.contains("all of it fits"), "\(run.output)")
-    // A number that is no request's: the frames fit, and answer nothing.
+    // A number that no request has: the frames fit, but answer nothing.
     let other = try scratch.file("other.yaml", page.replacingOccurrences(of: "\"7\"", with: "\"0\"").utf8)
     let orphans = try Command.run(["profile", "test", other, "Samples/ocpp-charging.pcap"])
     #expect(

@@ -55,7 +55,7 @@ import Testing
     #expect(fates == truth.fates)
   }
 
-  /// The worked examples of docs/profiles.md find the same fates, of the types that they name.
+  /// The worked examples of docs/profiles.md find the same fates, for the types that they name.
   @Test(
     arguments: [
       ("events", "socketio-chat", 3), ("requests", "turms-chat", 2), ("frames", "stomp-queue", 5),

@@ -398,7 +398,7 @@ import Testing
     #expect(sum("handshake-rows", "handshakes") == opened)
     #expect((Self.tiles(root)["Success"] == nil) == (opened > 0))
     guard opened > 0 else { return }
-    // Bytes over time: those of all packets, of which none is cut in these files.
+    // The bytes over time are those of all packets, none of which is cut in these files.
     let file = try Samples.bytes(sample)
     var (at, bytes) = (24, 0)
     while at + 16 <= file.count {

@@ -221,15 +221,16 @@ struct RootReadingTests {
     #expect(try Command.run(["query", store, "SELECT count(*) FROM messages"]).output.hasSuffix(" 120\n"))
   }
 
-  /// A program file that brings privileges to its caller does nothing with them.
+  /// A program file that gives its caller privileges does not use them.
   @Test(arguments: [0o4755, 0o2755]) func aSetuidProgramDoesNothing(_ mode: Int) throws {
     let folder = try Scratch()
     var system = statvfs()
     try #require(statvfs(folder.url.path, &system) == 0 && chmod(folder.url.path, 0o755) == 0)
-    // Where the bit has no effect, there is nothing to refuse.
+    // If the bit has no effect, there is nothing to refuse.
     guard system.f_flag & UInt(ST_NOSUID) == 0, try Self.facts(getpid())["NoNewPrivs"] == "0" else { return }
     let program = folder.path("imdump")
-    // By a process of its own: a program that a test beside this one starts would hold a copy that this process writes, and keep it from running.
+    // Copied by another process: a program that a concurrent test starts would inherit this process's descriptor of the copy, and the
+    // copy could not be executed.
     let copy = try Program.run("/bin/cp", [Command.program.path, program], environment: [:], folder: "/")
     try #require(copy.ending == .exit(0))
     try #require(chmod(program, mode_t(mode)) == 0)

@@ -47,7 +47,7 @@ import Testing
     #expect(try Self.published([]).isEmpty)
   }
 
-  /// Of the server's direction alone, the ServerHello tells that TLS begins. What POP3's server says first is that of another protocol.
+  /// In the server's direction alone, the ServerHello shows that TLS begins. The first text of POP3's server belongs to another protocol.
   @Test func theServerAloneIsRead() throws {
     var found: [String: Int] = [:]
     for frame in try Store.objects([

@@ -104,7 +104,7 @@ import Testing
     let told = problems.first { $0.hasPrefix("retries ") || $0.hasPrefix("problems: retries ") }?.split(separator: " ")
       .last
     #expect(told.map { $0.filter { $0 != "," } } ?? "0" == "\(retries)", "stats of \(path)")
-    // Of what is unanswered, the messages are those that are counted as such everywhere.
+    // The number of messages among the unanswered exchanges is the same everywhere.
     let unanswered = text.firstMatch(of: /unanswered\s+[0-9,]+\s+\(([0-9,]+)\s+messages?/)?.output.1
     #expect(
       unanswered.map { $0.filter { $0 != "," } } ?? "0" == "\(number(stats, "total.messages.unanswered"))",

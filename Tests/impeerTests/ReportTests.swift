@@ -35,12 +35,12 @@ import Testing
     path.split(separator: ".").reduce(object as Any?) { ($0 as? Object)?[String($1)] }
   }
 
-  /// A state that cannot be kept ends the run before it begins, in words that are about this program.
+  /// A state that cannot be saved ends the run before it begins, with an error message that names this program.
   @Test func aStateThatCannotBeKeptIsToldAtOnce() throws {
     try Peer.withScratch { scratch in
       let rules = scratch.appending(path: "rules.yml")
       try Self.rules.write(to: rules, atomically: true, encoding: .utf8)
-      // Nobody, root neither, makes a file there.
+      // No user, not even root, can make a file there.
       let result = try Peer.run(["load", "--rules", rules.path(), "--state", "/sys/state"])
       #expect(result.status == 64 && result.output == "")
       #expect(result.errors.hasPrefix("impeer: /sys/state: cannot "), "\(result.errors)")

@@ -2,7 +2,7 @@ import IMWire
 
 @testable import IMEngine
 
-/// An exchange as a table of cases has it.
+/// An exchange for a table of test cases.
 struct MadeExchange {
   /// The types of `tjp`, by their indices.
   enum Kind: UInt8 {
@@ -11,20 +11,20 @@ struct MadeExchange {
 
   var kind = Kind.data
   var fate: Fate
-  /// Of one without an answer.
+  /// The cause of a missing answer.
   var cause: Cause?
   var direction = Direction.clientToServer
-  /// When its first copy came, in milliseconds after the capture's beginning.
+  /// The time of its first copy, in milliseconds after the beginning of the capture.
   var at: Int64 = 0
-  /// Microseconds to its answer.
+  /// The time to its answer, in microseconds.
   var answerAfter: Int64?
   var repeats: UInt16 = 0
-  /// What it was taken for before its answer came late; `nil` of one in time.
+  /// Its fate before a late answer; `nil` if the answer was in time.
   var before: Fate?
   var id: UInt32 = 0
   var connection: UInt32 = 1
   var sequence: UInt64 = 7
-  /// The number by which exchanges know the status of its answer.
+  /// The index of its answer's status in exchanges.
   var status: UInt16 = 0
 
   init(_ fate: Fate, _ change: (inout MadeExchange) -> Void = { _ in }) {
@@ -32,7 +32,7 @@ struct MadeExchange {
     change(&self)
   }
 
-  /// When captures of these tests begin: 2023-11-14 22:13:20 UTC.
+  /// The beginning of the captures in these tests: 2023-11-14 22:13:20 UTC.
   static let begin = Timestamp(seconds: 1_700_000_000, fraction: 0)
 
   var role: FrameRole {
@@ -47,7 +47,7 @@ struct MadeExchange {
 
   var exchange: Exchange { exchange(ofKind: kind.rawValue) }
 
-  /// It, as one of the type with this index.
+  /// The exchange with another type, given by its index.
   func exchange(ofKind kind: UInt8) -> Exchange {
     var kept = KeptExchange(
       number: UInt32(truncatingIfNeeded: sequence), session: 0, direction: direction,
@@ -76,14 +76,14 @@ struct MadeExchange {
 }
 
 extension Array<MadeExchange> {
-  /// So many of the same.
+  /// `count` equal exchanges.
   static func many(_ count: Int, _ fate: Fate, _ change: (inout MadeExchange) -> Void = { _ in }) -> [MadeExchange] {
     [MadeExchange](repeating: MadeExchange(fate, change), count: count)
   }
 }
 
 extension ConnectionReport {
-  /// What the engine says of a connection that is over.
+  /// The last report of a connection.
   static func made(
     _ serial: UInt32, _ reason: CloseReason = .fin, from: Int64 = 0, to: Int64 = 1_000,
     _ change: (inout ConnectionReport) -> Void = { _ in }

@@ -7,7 +7,7 @@ import IMWire
 @testable import IMEngine
 @testable import IMReport
 
-/// What a report shows, made of exchanges and connections as a run counts them.
+/// Models of reports, made of exchanges and connections as a run counts them.
 enum MadeReport {
   static let plans = [MadePlan.tjp(statusNames: [3: "no_route"])]
 
@@ -44,7 +44,7 @@ enum MadeReport {
     return model
   }
 
-  /// A live page of `eth0` that covers so many seconds up to the end of the capture.
+  /// A live page of `eth0` that covers the last `seconds` of the capture.
   static func live(_ seconds: Int64, begun: Int64 = 0) -> ReportModel.Live {
     var live = ReportModel.Live(interface: "eth0", windowSeconds: seconds)
     let end = MadeExchange.begin.advanced(by: 600_000_000_000)
@@ -54,7 +54,7 @@ enum MadeReport {
     return live
   }
 
-  /// The page, read as a tree.
+  /// The page, parsed into a tree.
   static func page(_ model: ReportModel) throws -> PageParser.Element {
     try PageParser.read(String(decoding: Page().html(model), as: UTF8.self))
   }
@@ -65,7 +65,7 @@ extension PageParser.Element {
   func element(_ id: String) -> PageParser.Element? { all.first { $0.attributes["id"] == id } }
   /// The texts of all elements of this name.
   func texts(_ name: String) -> [String] { all.filter { $0.name == name }.map(\.text) }
-  /// The sections that the navigation names, by their anchors.
+  /// The anchors of the sections that the navigation lists.
   var sections: [String] {
     first("nav")?.all.compactMap { $0.attributes["href"].map { String($0.dropFirst()) } } ?? []
   }

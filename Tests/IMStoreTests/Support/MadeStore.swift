@@ -6,7 +6,7 @@ import Testing
 @testable import IMEngine
 @testable import IMStore
 
-/// A store in a folder of its own that a writer has made of messages, and its tables as plain SQL tells of them.
+/// A store in its own folder that a writer has made of messages, and its tables as read with plain SQL.
 struct MadeStore {
   let folder: Scratch
   let path: String
@@ -44,7 +44,7 @@ struct MadeStore {
     self = store
   }
 
-  /// Adds another store to this one, as `imdump index --append` does; gives how many messages it had.
+  /// Adds another store to this one, as `imdump index --append` does; returns how many messages were added.
   @discardableResult
   func add(_ other: MadeStore) throws -> Int64 {
     try StoreMerge(path, called: "a.db").add(other.path)
@@ -52,7 +52,7 @@ struct MadeStore {
 
   var reader: StoreReader { get throws { try StoreReader(path) } }
 
-  /// The rows that a statement gives: columns behind one another with a bar between them, `-` for NULL.
+  /// The rows of a statement's result: columns separated by a bar, `-` for NULL.
   func rows(_ sql: String) throws -> [String] {
     var statement = try Connection(path, .reading).prepare(sql, "test")
     let columns = Int32(statement.columns.count)
@@ -72,7 +72,7 @@ struct MadeStore {
     }
   }
 
-  /// Changes the file behind the back of whoever has made it.
+  /// Changes the file without its writer.
   func run(_ sql: String) throws { try Connection(path, .changing).run(sql, "test") }
 
   /// The bytes of the file.
@@ -80,7 +80,7 @@ struct MadeStore {
 }
 
 extension StoreReader {
-  /// The numbers of the messages that a choice shows.
+  /// The numbers of the messages that match a selection.
   func ids(_ choice: PageChoice = PageChoice()) throws -> [Int64] {
     try messages(after: 0, choice, count: 1_000).map(\.id)
   }

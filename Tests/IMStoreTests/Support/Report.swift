@@ -3,7 +3,7 @@ import IMWire
 @testable import IMEngine
 
 extension ConnectionReport {
-  /// What the engine says of a connection of which nothing was decoded, and which is over in a second.
+  /// The last report of an undecoded connection that lasted one second.
   static func made(
     _ serial: UInt32, _ reason: CloseReason = .fin, _ change: (inout ConnectionReport) -> Void = { _ in }
   )

@@ -5,16 +5,16 @@ import IMWire
 @testable import IMOutput
 @testable import IMStore
 
-/// A message as a table of cases has it, and the values in which a writer is told of it.
+/// A message for a table of test cases, and the values that a writer receives for it.
 struct Sent {
   /// The types of `tjp`, by their indices.
   enum Kind: UInt8 {
     case data, heartbeat, ack, control, receipt
-    /// One that the plan does not know.
+    /// A type that the plan does not know.
     case unknown = 63
   }
 
-  /// Two protocols: the clients of the first have numbers, those of the second names.
+  /// Two protocols: clients are identified by numbers in the first, and by names in the second.
   static let plans = [
     MadePlan.tjp(statusNames: [3: "no_route"]), MadePlan.tjp(name: "named", hasSessionNumbers: false),
   ]
@@ -29,35 +29,35 @@ struct Sent {
     return UnsafePointer(kinds)
   }()
 
-  /// Its number in the run, from 0: its row has the next one.
+  /// Its number in the run, from 0; the number of its row is one higher.
   var id: UInt32
-  /// Microseconds since 1970 of its first copy.
+  /// The time of its first copy, in microseconds since 1970.
   var at: Int64
   var kind = Kind.data
   var fate = Fate.acked
-  /// Of one without an answer.
+  /// The cause of a missing answer.
   var cause: Cause?
-  /// Microseconds to its first answer.
+  /// The time to its first answer, in microseconds.
   var answerAfter: Int64?
   var direction = Direction.clientToServer
-  /// The session's number in the run, from 0; on the wire it is 1,000 more.
+  /// The session's number in the run, from 0; on the wire it is 1,000 higher.
   var session: UInt32 = 0
   /// The name of its client, in the second protocol.
   var name: String?
   var connection: UInt32 = 1
-  /// The number of its client's address and port, where that is not the connection's.
+  /// The number that determines its client's address and port, if it is not that of the connection.
   var client: UInt32?
   var plan: UInt8 = 0
   var sequence: UInt64?
   var bodyCount = 10
-  /// Copies up to the answer and behind it, beside the first.
+  /// Further copies, before and after the answer.
   var retries: UInt16 = 0, duplicates: UInt16 = 0
   var isLate = false
-  /// Microseconds since 1970 of further copies, and of further answers.
+  /// The times of further copies and of further answers, in microseconds since 1970.
   var copies: [Int64] = [], answers: [Int64] = []
   var checksum = ChecksumStatus.be
   var flags: UInt32 = 0
-  /// The status of its answer, and the number by which exchanges know that.
+  /// The status of its answer, and the index of that status in exchanges.
   var status: (number: UInt64, place: UInt16)?
   var topic: String?, text: String?, otherText: String?
   var packet: UInt64
@@ -70,7 +70,7 @@ struct Sent {
     change(&self)
   }
 
-  /// The ends of the connection with this number, or of that client.
+  /// The endpoints of the connection with this number, or those of `client`.
   static func info(_ serial: UInt32, plan: UInt8 = 0, client: UInt32? = nil) -> ConnectionInfo {
     let number = client ?? serial
     var info = ConnectionInfo(
@@ -118,7 +118,7 @@ struct Sent {
 
   var statusCode: StatusCode? { status.map { StatusCode(plan: plan, list: 0, number: $0.number) } }
 
-  /// What a writer is told of a message of a file.
+  /// The facts that a writer receives for a message of a file.
   var facts: StoredFacts {
     var begun = BegunMessage(first, flags: flags)
     begun.name = name
@@ -135,7 +135,7 @@ struct Sent {
       ? nil : MessageDetails(text: text, destination: topic, otherText: otherText)
   }
 
-  /// What a writer is told of a message of a live run.
+  /// The record that a writer receives for a message of a live run.
   var record: MessageRecord {
     let record = MessageRecord(first)
     record.type = kind == .unknown ? "type_99" : Self.plans[Int(plan)].typeNames[Int(kind.rawValue)]
@@ -151,7 +151,7 @@ struct Sent {
     return record
   }
 
-  /// What becomes of a message of a file whose row is written.
+  /// A change of a file's message after its row was written.
   func change(_ add: (inout MessageChange.Later) -> Void = { _ in }) -> MessageChange {
     var later = MessageChange.Later()
     add(&later)

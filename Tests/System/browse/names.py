@@ -79,7 +79,7 @@ def resolvers():
 
 
 def check_the_resolver_has_no_privileges(bench):
-    """It is only there with -N, and ends with the browser; it has no capability, no_new_privs and a filter."""
+    """It runs only with -N and ends with the browser. It has no capabilities, no_new_privs and a system call filter."""
     before = set(resolvers())
     capture = bench.sample("tjp-clean-chat.pcap")
     terminal = bench.terminal(capture)
