@@ -1,4 +1,3 @@
-import IMProfile
 import IMTestSupport
 import IMWire
 import Testing
@@ -7,16 +6,6 @@ import Testing
 
 /// Frames whose types and numbers are inside their contents, however the stream is cut, and after a hole.
 @Suite struct ContentFramingTests {
-  /// A protocol in which a request has a number, its answer the same one, and a notice none.
-  struct Language: Sendable, CustomTestStringConvertible {
-    var name: String
-    var profile: String
-    var request: @Sendable (Int) -> [UInt8]
-    var answer: @Sendable (Int) -> [UInt8]
-    var notice: [UInt8]
-    var testDescription: String { name }
-  }
-
   private static func fix(_ kind: String, _ number: Int) -> [UInt8] {
     let body = "35=\(kind)|11=\(number)|58=8=x 10=|"
     let text = "8=FIX.4.4|9=\(body.utf8.count)|\(body)".utf8.map { $0 == 0x7c ? 1 : $0 }
@@ -52,8 +41,8 @@ import Testing
     """
   }
 
-  static let languages: [Language] = [
-    Language(
+  static let languages: [NumberedProtocol] = [
+    NumberedProtocol(
       name: "pairs",
       profile: """
         profile: pairs
@@ -63,7 +52,7 @@ import Testing
         fields: { type: { at: "35" }, sequence: { at: "11" } }
         \(types(["D", "8", "B"]))
         """, request: { fix("D", $0) }, answer: { fix("8", $0) }, notice: fix("B", 0)),
-    Language(
+    NumberedProtocol(
       name: "messagepack",
       profile: """
         profile: packed
@@ -74,7 +63,7 @@ import Testing
         fields: { type: { at: type }, sequence: { at: id } }
         \(types(["ask", "tell", "note"]))
         """, request: { packed("ask", $0) }, answer: { packed("tell", $0) }, notice: packed("note", nil)),
-    Language(
+    NumberedProtocol(
       name: "ber",
       profile: """
         profile: ldap
@@ -85,7 +74,7 @@ import Testing
         fields: { type: { at: "1.@tag" }, sequence: { at: "0" } }
         \(types(["0x63", "0x65", "0x78"]))
         """, request: { ldap(0x63, $0) }, answer: { ldap(0x65, $0) }, notice: ldap(0x78, 0)),
-    Language(
+    NumberedProtocol(
       name: "xml",
       profile: """
         profile: elements
@@ -97,38 +86,19 @@ import Testing
         """, request: { xml("ask", $0) }, answer: { xml("tell", $0) }, notice: xml("note", 0)),
   ]
 
-  /// Twenty requests from 300 on, each with its answer, and a notice after every fifth; packets of at most `size` bytes.
-  private func talk(_ language: Language, size: Int) -> (packets: [TimedPacket], requests: [Int]) {
-    var talk = ConversationBuilder(
-      client: Endpoint(address: IPAddress(v4: 0xc000_0215), port: 40_001),
-      server: Endpoint(address: IPAddress(v4: 0xcb00_710a), port: 7_000))
-    talk.segmentSize = size
-    talk.open(at: Scene.ms(0))
-    var requests: [Int] = []
-    for i in 0..<20 {
-      let at = Int64(i + 1) * 100
-      requests.append(talk.send(language.request(300 + i), .clientToServer, at: Scene.ms(at))[0])
-      talk.send(
-        language.answer(300 + i) + (i % 5 == 0 ? language.notice : []), .serverToClient, at: Scene.ms(at + 40))
-    }
-    return (talk.packets, requests)
-  }
-
-  @Test(arguments: languages, [1, 2, 3, 7, 1_400]) func everyRequestIsAnswered(_ language: Language, _ size: Int) throws
-  {
-    let plan = try ProfileCompiler.compile(language.profile, source: language.name)
-    let run = Run(talk(language, size: size).packets, plans: [plan])
-    run.expectLedgerAddsUp()
+  @Test(arguments: languages, [1, 2, 3, 7, 1_400]) func everyRequestIsAnswered(
+    _ language: NumberedProtocol, _ size: Int
+  ) throws {
+    let run = Run(language.talk(size: size).packets, plans: [try language.plan])
+    run.expectAnswered(20)
     #expect(run.frames.count == 44)
-    #expect(run.heard.finished.count == 20)
-    #expect(run.heard.finished.allSatisfy { $0.fate == .acked })
     #expect(run.issues.isEmpty)
   }
 
   /// A request that the capture lacks takes nothing else with it.
-  @Test(arguments: languages) func oneRequestIsMissing(_ language: Language) throws {
-    let plan = try ProfileCompiler.compile(language.profile, source: language.name)
-    let whole = talk(language, size: 1_400)
+  @Test(arguments: languages) func oneRequestIsMissing(_ language: NumberedProtocol) throws {
+    let plan = try language.plan
+    let whole = language.talk(size: 1_400)
     for missing in whole.requests.dropFirst(3).dropLast(3) {
       var packets = whole.packets
       packets.remove(at: missing)
@@ -142,18 +112,14 @@ import Testing
   /// A wrong sum is damage, and answers nothing.
   @Test func aWrongSum() throws {
     let language = Self.languages[0]
-    let plan = try ProfileCompiler.compile(language.profile, source: language.name)
-    var talk = ConversationBuilder(
-      client: Endpoint(address: IPAddress(v4: 0xc000_0215), port: 40_001),
-      server: Endpoint(address: IPAddress(v4: 0xcb00_710a), port: 7_000))
-    talk.open(at: Scene.ms(0))
+    var talk = NumberedProtocol.connection()
     for i in 0..<5 {
       talk.send(language.request(i + 1), .clientToServer, at: Scene.ms(Int64(i + 1) * 100))
       var answer = language.answer(i + 1)
       if i == 3 { answer[answer.count - 2] ^= 1 }
       talk.send(answer, .serverToClient, at: Scene.ms(Int64(i + 1) * 100 + 40))
     }
-    let run = Run(talk.packets, plans: [plan])
+    let run = Run(talk.packets, plans: [try language.plan])
     #expect(run.frames.count == 10)
     #expect(run.heard.finished.count { $0.fate == .acked } == 4)
     #expect(run.issues.map(\.kind) == [.checksumMismatch])
