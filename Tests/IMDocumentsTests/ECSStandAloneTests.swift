@@ -152,7 +152,9 @@ struct ECSStandAloneTests {
   func captures() throws {
     let documents = try ECSRun.documents(ECSTalk.fates())
     let run = RunIdentity(hashing: ["test"]).text
-    for document in documents where document.dataset == "imdump.summary" || document.dataset == "imdump.capture" {
+    let metrics = documents.filter { $0.dataset == "imdump.summary" || $0.dataset == "imdump.capture" }
+    #expect(Set(metrics.map(\.dataset)) == ["imdump.summary", "imdump.capture"])
+    for document in metrics {
       #expect(document.text("event.id")?.hasPrefix("\(run)-eth0-") == true)
     }
   }

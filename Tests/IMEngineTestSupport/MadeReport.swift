@@ -62,3 +62,17 @@ package enum MadeReport {
     return report
   }
 }
+
+extension ConnectionReport {
+  /// The last report of an undecoded connection of `info` from `begin` to `end`, with three packets of the client and two of the server.
+  package static func undecoded(
+    _ info: ConnectionInfo, _ reason: CloseReason, from begin: Timestamp, to end: Timestamp
+  ) -> ConnectionReport {
+    var report = MadeReport.undecoded()
+    (report.info, report.reason, report.phase) = (info, reason, reason == .open ? .established : .closed)
+    (report.firstSeen, report.establishedAt, report.lastSeen, report.madeAt) = (begin, begin, end, end)
+    report.closedAt = reason == .open ? nil : end
+    (report.packets, report.wireBytes) = ([3, 2], [300, 200])
+    return report
+  }
+}

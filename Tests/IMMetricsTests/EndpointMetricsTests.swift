@@ -56,6 +56,13 @@ import Testing
     }
     #expect(batched.count == 3)
     for (one, other) in zip(batched, single) { #expect(Self.values(one) == Self.values(other)) }
+    // Kind 0 is the only message, and every first decision but a one-way one is a unit.
+    let units = (0..<3 as Range<UInt32>).map { endpoint in
+      resolutions.count {
+        $0.endpoint == endpoint && $0.kind == 0 && $0.fate != .unacknowledged && !$0.flags.contains(.late)
+      }
+    }
+    #expect(single.map { Int($0.messages.both.units) } == units && units.allSatisfy { $0 > 0 })
   }
 
   @Test func additionHasNoOrder() {

@@ -98,7 +98,9 @@ import Testing
     event.evidence = "a.pcap"
     #expect(Self.line(event).hasSuffix("on 192.0.2.9:8080; 10.0.0.7:1; evidence a.pcap\n"))
     event.state = .resolved
-    #expect(Self.line(event) == "12:00:40.000000 ** a-rule resolved (warning): \(event.reason); evidence a.pcap\n")
+    #expect(
+      Self.line(event)
+        == "12:00:40.000000 ** a-rule resolved (warning): loss 0.041 <= 0.02 on 192.0.2.9:8080; evidence a.pcap\n")
     // Colours do not change the text.
     for state in [AlertEvent.State.firing, .resolved] {
       event.state = state
@@ -134,7 +136,8 @@ import Testing
       "dir": "s2c", "op": ">", "scope": "connection", "server": "192.0.2.9:8080", "client": "10.0.0.7:9",
       "runbook": "https://example.org/?a=b&c", "run": "run-1", "sensor": "s\u{7}1", "labels.team": "a \"b\"\n",
       "labels.region": "北京", "time": "1970-01-01T12:00:40.000000Z", "since": "1970-01-01T11:58:40.000000Z",
-      "first_affected.client": "10.0.0.7:9", "first_affected.at": "1970-01-01T00:00:00.500000Z", "reason": event.reason,
+      "first_affected.client": "10.0.0.7:9", "first_affected.at": "1970-01-01T00:00:00.500000Z",
+      "reason": "rtt_p95[s2c] 250.25 ms > 200.0 ms for 30 s on 10.0.0.7:9 > 192.0.2.9:8080",
     ]
     for (name, text) in texts { #expect(object.text(name) == text, "\(name)") }
     let numbers = [

@@ -169,6 +169,15 @@ import Testing
       }
     }
     #expect(lines[4][7] == #"a,"b"\\\x0a\x1b[2J"#)
+    // Values of the first two rows, written by hand.
+    let (first, second) = (
+      Dictionary(uniqueKeysWithValues: zip(lines[0], lines[1])),
+      Dictionary(uniqueKeysWithValues: zip(lines[0], lines[2]))
+    )
+    #expect(first["time"] == "1970-01-01T00:00:01.000000Z" && first["client.ip"] == "10.0.0.7")
+    #expect(first["c2s.bytes"] == "10234" && first["s2c.bytes"] == "98765" && first["bytes"] == "108999")
+    #expect(second["messages"] == "51" && second["lost"] == "3" && second["retries"] == "4")
+    #expect(second["retransmissions"] == "17" && second["rst_by"] == "s2c")
   }
 
   // MARK: Order

@@ -213,6 +213,7 @@ import Testing
         && object["to"] as? String == "2023-11-14T22:23:20.000000Z")
     let verdict = try #require(object["verdict"] as? [String: Any])
     #expect(verdict["level"] as? String == "bad" && "\(verdict["headline"] ?? "")." == page.element("verdict-h")?.text)
+    #expect(verdict["headline"] as? String == "4 of 40 messages were lost (10.00 %)")
     #expect(verdict["sentences"] as? [String] == page.first("dl")?.texts("dd"))
     let steps = try #require(object["steps"] as? [[String: Any]])
     func sum(_ name: String) -> Int { steps.reduce(0) { $0 + ($1[name] as? Int ?? 0) } }

@@ -21,7 +21,10 @@ import Testing
   }
 
   private func error(_ body: () throws -> Void) -> StoreError? {
-    do { try body() } catch { return error as? StoreError }
+    do { try body() } catch {
+      #expect(error is StoreError, "\(error)")
+      return error as? StoreError
+    }
     return nil
   }
 

@@ -1,3 +1,4 @@
+import IMEngineTestSupport
 import IMWire
 
 @testable import IMEngine
@@ -92,12 +93,7 @@ extension ConnectionReport {
     let info = ConnectionInfo(
       told: serial, client: Endpoint(address: IPAddress(v4: 0xc000_0200 + serial), port: 40_000),
       server: Endpoint(address: IPAddress(v4: 0xc633_6401), port: 8_080))
-    var report = ConnectionReport(
-      info: info, madeAt: end, phase: .closed, reason: reason, resetBy: nil, isFinal: true, clientIsCertain: true,
-      sawSyn: true, firstSeen: begin, lastSeen: end, closedAt: reason == .open ? nil : end, establishedAt: begin,
-      serverHandshake: nil, clientHandshake: nil, packets: [3, 2], wireBytes: [300, 200], streamBytes: [0, 0],
-      firstSequences: [1, 1], segments: [SegmentMetrics(), SegmentMetrics()], gapCount: 0, gapBytes: 0, conflicts: 0,
-      synCount: 1, figures: nil, rare: RareMetrics(), handshake: nil, heartbeats: nil, session: nil)
+    var report = ConnectionReport.undecoded(info, reason, from: begin, to: end)
     change(&report)
     return report
   }
