@@ -643,7 +643,7 @@ extension TLSConnection {
   private func tryNumbers(
     _ keys: TLSKeys, _ numbers: Range<UInt64>, _ record: UnsafeRawBufferPointer, _ context: TLSContext
   ) -> (OpenedRecord, UInt64)? {
-    guard let main = context.pool.single(CipherKind(keys.suite), keys.key) else { return nil }
+    guard let main = context.pool.single(keys.suite.kind, keys.key) else { return nil }
     if keys.isTLS13 {
       let kind: CipherKind =
         keys.suite.cipher == .chaCha ? .chaChaBlock : keys.suite.keyCount == 32 ? .ecb256 : .ecb128

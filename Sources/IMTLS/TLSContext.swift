@@ -89,13 +89,13 @@ package final class TLSContext {
   func open(_ keys: TLSKeys, _ sequence: UInt64, _ record: UnsafeRawBufferPointer, in place: inout CipherSlot)
     -> OpenedRecord?
   {
-    guard let context = pool.context(CipherKind(keys.suite), keys.key, &place) else { return nil }
+    guard let context = pool.context(keys.suite.kind, keys.key, &place) else { return nil }
     return open(context, keys, sequence, record)
   }
 
   /// The same for a try of keys that no direction has.
   func tryOpen(_ keys: TLSKeys, _ sequence: UInt64, _ record: UnsafeRawBufferPointer) -> OpenedRecord? {
-    guard let context = pool.single(CipherKind(keys.suite), keys.key) else { return nil }
+    guard let context = pool.single(keys.suite.kind, keys.key) else { return nil }
     return open(context, keys, sequence, record)
   }
 
@@ -111,7 +111,12 @@ package final class TLSContext {
     guard keys.allows(type: header[0], count: count) else { return nil }
     let suite = keys.suite
     if suite.cipher == .cbc { return openCBC(context, keys, sequence, header, count) }
-    let isCCM: Int32 = suite.cipher == .ccm || suite.cipher == .ccm8 ? 1 : 0
+    let aead: imdump_aead =
+      switch suite.cipher {
+      case .gcm: imdump_aead_gcm
+      case .ccm, .ccm8: imdump_aead_ccm
+      case .chaCha, .cbc: imdump_aead_any
+      }
     let output = scratch.assumingMemoryBound(to: UInt8.self)
     let tagCount = suite.tagCount
     var nonce = keys.iv
@@ -120,7 +125,7 @@ package final class TLSContext {
       let textCount = count - tagCount
       let isRight = withUnsafeBytes(of: nonce) {
         imdump_aead_open(
-          context, isCCM, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), header, 5, header + 5, Int32(textCount),
+          context, aead, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), header, 5, header + 5, Int32(textCount),
           header + 5 + textCount, Int32(tagCount), output)
       }
       guard isRight == 1 else { return nil }
@@ -142,7 +147,7 @@ package final class TLSContext {
     let isRight = withUnsafeBytes(of: nonce) { nonce in
       withUnsafeBytes(of: additional) {
         imdump_aead_open(
-          context, isCCM, nonce.baseAddress?.assumingMemoryBound(to: UInt8.self),
+          context, aead, nonce.baseAddress?.assumingMemoryBound(to: UInt8.self),
           $0.baseAddress?.assumingMemoryBound(to: UInt8.self), 13, header + 5 + nonceCount, Int32(textCount),
           header + 5 + nonceCount + textCount, Int32(tagCount), output)
       }

@@ -9,15 +9,15 @@ package enum TLSCrypto {
 }
 
 /// The ciphers of records, by what a context is keyed for. Raw values index `Ciphers`.
-enum CipherKind: Int, CaseIterable {
+enum CipherKind: Int, CaseIterable, BitwiseCopyable {
   case gcm128, gcm256, chaCha, ccm128, ccm256, shortCCM128, shortCCM256, cbc128, cbc256
   /// Single blocks, for the way back.
   case ecb128, ecb256, chaChaBlock
 
-  /// The kind of a suite's records.
-  init(_ suite: TLSSuite) {
-    let isLong = suite.keyCount == 32
-    switch suite.cipher {
+  /// The kind of records of a cipher with a key of so many bytes.
+  init(_ cipher: TLSSuite.Cipher, keyCount: UInt8) {
+    let isLong = keyCount == 32
+    switch cipher {
     case .gcm: self = isLong ? .gcm256 : .gcm128
     case .ccm: self = isLong ? .ccm256 : .ccm128
     case .ccm8: self = isLong ? .shortCCM256 : .shortCCM128
@@ -127,6 +127,8 @@ final class CipherPool {
         isMade && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_IVLEN, 12, nil) == 1
         && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, count, nil) == 1
     }
+    // Those that are made for encryption as well: for a single try they may change to decryption.
+    if kind == .gcm128 || kind == .gcm256 { isMade = isMade && imdump_aead_prepare_gcm(context) == 1 }
     // If set for AEAD ciphers as well, it would be set again with each nonce.
     if kind.isBlockCipher { EVP_CIPHER_CTX_set_padding(context, 0) }
     guard isMade else {

@@ -14,19 +14,30 @@ struct TLSSuite: Equatable, BitwiseCopyable {
   }
 
   /// Its IANA number.
-  var number: UInt16
-  var cipher: Cipher
+  let number: UInt16
+  let cipher: Cipher
   /// Bytes of the key.
-  var keyCount: UInt8
+  let keyCount: UInt8
   /// The hash of the key schedule.
-  var hash: Hash
+  let hash: Hash
   /// The hash of CBC's MAC.
-  var mac: Hash?
+  let mac: Hash?
+  /// The contexts that open its records.
+  let kind: CipherKind
+  private let shortTagCount: UInt8
+  private let shortNonceCount: UInt8
 
   /// Bytes of an AEAD's tag; 0 for CBC.
-  var tagCount: Int { cipher == .ccm8 ? 8 : cipher == .cbc ? 0 : 16 }
+  var tagCount: Int { Int(shortTagCount) }
   /// Bytes of the nonce that TLS 1.2 sends in front of each record, without CBC's initialization vector.
-  var explicitNonceCount: Int { cipher == .chaCha || cipher == .cbc ? 0 : 8 }
+  var explicitNonceCount: Int { Int(shortNonceCount) }
+
+  init(number: UInt16, cipher: Cipher, keyCount: UInt8, hash: Hash, mac: Hash?) {
+    (self.number, self.cipher, self.keyCount, self.hash, self.mac) = (number, cipher, keyCount, hash, mac)
+    kind = CipherKind(cipher, keyCount: keyCount)
+    shortTagCount = cipher == .ccm8 ? 8 : cipher == .cbc ? 0 : 16
+    shortNonceCount = cipher == .chaCha || cipher == .cbc ? 0 : 8
+  }
 }
 
 /// The suites of TLS by number, with their IANA names.

@@ -215,7 +215,7 @@ extension Carriers {
 
   /// Reads on in a direction that waits, when the other one, or the key log, has told more.
   mutating func retryPeers(_ side: FlowSide, _ tls: Ref<TLSReader>) {
-    guard let secrets else { return }
+    guard tls.pointee.isWaiting, let secrets else { return }
     // Each round decides one direction at least.
     for _ in 0..<8 {
       var isDone = true
@@ -239,7 +239,7 @@ extension Carriers {
       let flow = flows.pointer(entry.flow)
       guard flow.pointee.serial == entry.serial, let tls = streams.tls(of: flow) else { continue }
       retryPeers(FlowSide(flow, 0), tls)
-      if tls.pointee.ways[0].waitsSince != nil || tls.pointee.ways[1].waitsSince != nil { self.waiting.append(entry) }
+      if tls.pointee.isWaiting { self.waiting.append(entry) }
     }
   }
 
@@ -249,13 +249,20 @@ extension Carriers {
     of source: CarriedBytes, isEnd: Bool
   ) -> Int {
     guard let secrets else { return end }
+    // SAFETY: the engine keeps the secrets, and the reader its connection, which only `dropTLS` frees. Each is used within one call of
+    // `next`; retaining both for each record takes as long as much of the reading.
+    let context = Unmanaged.passUnretained(secrets)
+    let connection = Unmanaged.passUnretained(tls.pointee.connection)
     let direction = tls.pointee.direction(side)
     var position = first
     while position < end {
       let last = bringer(source, end - 1)
-      let step = tls.pointee.connection.next(
-        UnsafeRawBufferPointer(start: memory + position, count: end - position), direction: direction, time: last.at,
-        isEnd: isEnd, in: secrets)
+      let bytes = UnsafeRawBufferPointer(start: memory + position, count: end - position)
+      let step = connection._withUnsafeGuaranteedRef { connection in
+        context._withUnsafeGuaranteedRef {
+          connection.next(bytes, direction: direction, time: last.at, isEnd: isEnd, in: $0)
+        }
+      }
       settleClient(side, tls)
       if case .undecided = step {} else { tls.pointee.ways[side.number].waitsSince = nil }
       switch step {

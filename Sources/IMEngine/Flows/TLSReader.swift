@@ -43,6 +43,8 @@ struct TLSReader {
   let client: Int
   /// The directions, by the number of the side that sends.
   var ways: InlineArray<2, Way> = [Way(), Way()]
+  /// Whether bytes of a direction wait for keys.
+  var isWaiting: Bool { ways[0].waitsSince != nil || ways[1].waitsSince != nil }
   /// Decrypted bytes.
   var plaintextBytes: UInt64 = 0
   /// Bytes of records that were not read.
