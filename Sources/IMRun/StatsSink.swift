@@ -6,8 +6,8 @@ package import IMWire
 /// Counts exchanges and connections by server for `imdump stats`.
 package final class StatsSink: EngineSink {
   private let roles: RoleTable
-  /// The whole run's connections.
-  private var all = EndpointMetrics()
+  /// Connections that belong to no server.
+  private var elsewhere = EndpointMetrics()
   /// By server, in the order of `Engine.endpoints()`.
   private(set) var endpoints: [EndpointMetrics] = []
   /// The connections with the most trouble.
@@ -26,8 +26,8 @@ package final class StatsSink: EngineSink {
 
   /// The whole run.
   var total: EndpointMetrics {
-    var sum = all
-    for endpoint in endpoints { sum.addExchanges(endpoint) }
+    var sum = elsewhere
+    for endpoint in endpoints { sum.add(endpoint) }
     return sum
   }
 
@@ -50,9 +50,11 @@ package final class StatsSink: EngineSink {
   package func connection(_ report: ConnectionReport) {
     guard report.isFinal else { return }
     let told = ReportCounts(report)
-    all.ended(report, told)
     compared?.ended(report, told)
-    guard report.info.endpoint != .max else { return }
+    guard report.info.endpoint != .max else {
+      elsewhere.ended(report, told)
+      return
+    }
     EndpointMetrics.reserve(report.info.endpoint, in: &endpoints)
     endpoints[Int(report.info.endpoint)].ended(report, told)
     worst.add(report)
