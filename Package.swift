@@ -53,7 +53,8 @@ let offered: [Product] =
         "IMRedaction",
         "IMFilter",
         "IMOwners", "IMTerminal", "IMBrowser", "IMStore",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMSystem", "IMRun", "IMFiles", "IMDelivery", "IMWeb",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMSystem", "IMRun", "IMExport", "IMFiles", "IMDelivery",
+        "IMWeb",
         "IMPipeline",
         "IMCommandLine",
         "IMEndpointCore",
@@ -147,6 +148,11 @@ let package = Package(
         "IMShip", "IMCapture", "IMWire", "CSandbox",
       ], isCold: true),
     room(
+      "IMExport",
+      [
+        "IMRun", "IMSystem", "IMRedaction", "IMOutput", "IMFilter", "IMEngine", "IMCapture", "IMWire",
+      ], isCold: true),
+    room(
       "IMDelivery",
       [
         "IMSystem", "IMShip", "IMDocuments", "IMOTLP", "IMOutput", "IMAlerts", "IMEngine", "IMProfile", "IMCapture",
@@ -156,13 +162,12 @@ let package = Package(
     room(
       "IMPipeline",
       [
-        "IMRun", "IMFiles", "IMSystem", "IMDelivery", "IMWeb", "IMCapture", "IMEngine", "IMTLS", "IMFields",
+        "IMRun", "IMExport", "IMFiles", "IMSystem", "IMDelivery", "IMWeb", "IMCapture", "IMEngine", "IMFields",
         "IMProfile",
         "IMInference",
-        "IMRedaction",
         "IMMetrics",
         "IMFilter",
-        "IMAlerts", "IMOutput", "IMOTLP", "IMDocuments", "IMShip", "IMStore", "IMReport", "IMBrowser", "IMTerminal",
+        "IMAlerts", "IMOutput", "IMOTLP", "IMDocuments", "IMStore", "IMReport", "IMBrowser", "IMTerminal",
         "IMOwners",
         "IMYAML",
         "IMWire", "CSandbox",
@@ -174,7 +179,8 @@ let package = Package(
     .executableTarget(
       name: "imdump",
       dependencies: [
-        "IMPipeline", "IMRun", "IMFiles", "IMDelivery", "IMSystem", "IMShip", "IMBrowser", "IMReport", "IMOTLP",
+        "IMPipeline", "IMRun", "IMExport", "IMFiles", "IMDelivery", "IMSystem", "IMShip", "IMBrowser", "IMReport",
+        "IMOTLP",
         "IMDocuments",
         "IMOutput",
         "IMMetrics",

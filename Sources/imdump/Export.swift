@@ -1,4 +1,5 @@
 import IMCommandLine
+import IMExport
 import IMPipeline
 import IMRun
 import IMSystem

@@ -2,6 +2,7 @@ import Glibc
 import IMBrowser
 import IMCapture
 import IMEngine
+import IMExport
 import IMOutput
 import IMRun
 import IMStore

@@ -1,5 +1,6 @@
 import Glibc
 import IMCapture
+import IMExport
 import IMSystem
 
 /// The file that a report is written to.

@@ -5,7 +5,7 @@ import IMOutput
 import IMRedaction
 package import IMRun
 package import IMSystem
-import IMWire
+package import IMWire
 
 /// Copies the packets of chosen connections to a capture that decodes to the same messages: `imdump export`.
 ///
@@ -34,15 +34,20 @@ package func runExport(
 }
 
 /// Where a message's first copy is: what names a message in every reading of the same captures.
-struct MessagePlace: Hashable {
+package struct MessagePlace: Hashable {
   /// Which capture, from 0, and the packet's number in it.
   let capture: UInt32, number: UInt64
   /// Where in its stream the copy begins, and its direction.
   let streamOffset: UInt64, direction: Direction
+
+  /// The copy that begins at `streamOffset` of a stream, in the packet with this number of the capture with this index.
+  package init(capture: UInt32, number: UInt64, streamOffset: UInt64, direction: Direction) {
+    (self.capture, self.number, self.streamOffset, self.direction) = (capture, number, streamOffset, direction)
+  }
 }
 
 /// Copies the packets of messages as `imdump export` does, without a word; gives the lines that it would have said.
-func exportMessages(_ run: Run, _ places: Set<MessagePlace>, to path: String) -> (ExitStatus, [String]) {
+package func exportMessages(_ run: Run, _ places: Set<MessagePlace>, to path: String) -> (ExitStatus, [String]) {
   var options = ExportOptions()
   options.path = path
   var lines: [String] = []

@@ -1,10 +1,10 @@
 import Glibc
-import IMCapture
+package import IMCapture
 import IMSystem
 import IMWire
 
 /// The capture that an export writes: pcapng, or pcap where its name ends so.
-final class ExportFile {
+package final class ExportFile {
   private enum Form {
     case pcapng(PcapngWriter)
     /// Made with the first packet, whose link type the file has.
@@ -80,7 +80,7 @@ final class ExportFile {
   }
 
   /// What is read cannot be written.
-  static func check(_ path: String, _ inputs: [String]) throws(CaptureError) {
+  package static func check(_ path: String, _ inputs: [String]) throws(CaptureError) {
     var there = stat()
     guard stat(path, &there) == 0 else { return }
     for input in inputs {
