@@ -49,7 +49,8 @@ let offered: [Product] =
     .library(
       name: "rooms",
       targets: [
-        "IMWire", "IMTLS", "IMCapture", "IMContent", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMInference",
+        "IMWire", "IMTLS", "IMDescriptors", "IMCapture", "IMContent", "IMFields", "IMEngine", "IMYAML", "IMProfile",
+        "IMInference",
         "IMRedaction",
         "IMFilter",
         "IMOwners", "IMTerminal", "IMBrowser", "IMStore",
@@ -100,9 +101,10 @@ let package = Package(
     room("IMWire", []),
     room("IMTLS", ["IMWire", "CCrypto"], isQuick: true),
     room("IMTerminal", []),
-    room("IMCapture", ["IMWire", "CPcap", "CSandbox", "CZlib"]),
     .target(name: "CMachine"),
     .target(name: "CSandbox"),
+    room("IMDescriptors", ["CSandbox"]),
+    room("IMCapture", ["IMDescriptors", "IMWire", "CPcap", "CZlib"]),
     room("IMContent", [], isQuick: true),
     room("IMFields", ["IMWire", "IMContent"]),
     room("IMEngine", ["IMWire", "IMContent", "IMFields", "IMTLS", "CDeflate", "CMachine", "CZlib"]),
@@ -133,36 +135,37 @@ let package = Package(
     room("IMReport", ["IMOutput", "IMMetrics", "IMEngine", "IMTerminal", "IMWire"], isCold: true),
     room(
       "IMBrowser", ["IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMFilter", "IMWire"], isCold: true),
-    room("IMSystem", ["IMOutput", "IMTerminal", "IMCapture", "IMYAML", "IMWire", "CSandbox"], isCold: true),
+    room("IMSystem", ["IMOutput", "IMTerminal", "IMDescriptors", "IMYAML", "IMWire", "CSandbox"], isCold: true),
     room(
       "IMRun",
       [
         "IMSystem", "IMReport", "IMStore", "IMOutput", "IMMetrics", "IMFilter", "IMOwners", "IMProfile", "IMEngine",
-        "IMTLS", "IMFields", "IMCapture", "IMTerminal", "IMYAML", "IMWire", "CSandbox",
+        "IMTLS", "IMFields", "IMCapture", "IMDescriptors", "IMTerminal", "IMYAML", "IMWire", "CSandbox",
       ], isCold: true),
     room(
       "IMFiles",
       [
         "IMRun", "IMDelivery", "IMSystem", "IMDocuments", "IMOTLP", "IMOutput", "IMAlerts", "IMMetrics", "IMOwners",
         "IMEngine",
-        "IMShip", "IMCapture", "IMWire", "CSandbox",
+        "IMShip", "IMCapture", "IMDescriptors", "IMWire", "CSandbox",
       ], isCold: true),
     room(
       "IMExport",
       [
-        "IMRun", "IMSystem", "IMRedaction", "IMOutput", "IMFilter", "IMEngine", "IMCapture", "IMWire",
+        "IMRun", "IMSystem", "IMRedaction", "IMOutput", "IMFilter", "IMEngine", "IMCapture", "IMDescriptors", "IMWire",
       ], isCold: true),
     room(
       "IMDelivery",
       [
-        "IMSystem", "IMShip", "IMDocuments", "IMOTLP", "IMOutput", "IMAlerts", "IMEngine", "IMProfile", "IMCapture",
-        "IMTerminal", "IMYAML", "IMWire", "CSandbox",
+        "IMSystem", "IMShip", "IMDocuments", "IMOTLP", "IMOutput", "IMAlerts", "IMEngine", "IMProfile",
+        "IMDescriptors", "IMTerminal", "IMYAML", "IMWire", "CSandbox",
       ], isCold: true),
-    room("IMWeb", ["IMSystem", "IMOutput", "IMCapture", "CSandbox"], isCold: true),
+    room("IMWeb", ["IMSystem", "IMOutput", "IMDescriptors", "CSandbox"], isCold: true),
     room(
       "IMPipeline",
       [
-        "IMRun", "IMExport", "IMFiles", "IMSystem", "IMDelivery", "IMWeb", "IMCapture", "IMEngine", "IMFields",
+        "IMRun", "IMExport", "IMFiles", "IMSystem", "IMDelivery", "IMWeb", "IMCapture", "IMDescriptors", "IMEngine",
+        "IMFields",
         "IMProfile",
         "IMInference",
         "IMMetrics",
@@ -185,6 +188,7 @@ let package = Package(
         "IMOutput",
         "IMMetrics",
         "IMEngine",
+        "IMDescriptors",
         "IMWire",
         "IMCommandLine",
       ],
@@ -212,7 +216,7 @@ let package = Package(
     tests("IMTerminalTests", ["IMTerminal"]),
     tests("IMBrowserTests", ["IMBrowser", "IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMWire"]),
     tests("IMCommandLineTests", ["IMCommandLine"]),
-    tests("IMCaptureTests", ["IMCapture", "IMWire"]),
+    tests("IMCaptureTests", ["IMCapture", "IMDescriptors", "IMWire"]),
     tests("IMContentTests", ["IMContent"]),
     tests("IMFieldsTests", ["IMFields", "IMProfile", "IMEngine", "IMYAML", "IMWire"]),
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
@@ -235,7 +239,8 @@ let package = Package(
     tests(
       "IMPipelineTests",
       [
-        "IMPipeline", "IMRun", "IMFiles", "IMSystem", "IMDelivery", "IMWeb", "IMBrowser", "IMCapture", "IMEngine",
+        "IMPipeline", "IMRun", "IMFiles", "IMSystem", "IMDelivery", "IMWeb", "IMBrowser", "IMCapture",
+        "IMDescriptors", "IMEngine",
         "IMMetrics",
         "IMDocuments", "IMOutput",
         "IMProfile",
@@ -248,7 +253,8 @@ let package = Package(
     tests(
       "imdumpTests",
       [
-        "imdump", "IMCapture", "IMCommandLine", "IMDocuments", "IMEngine", "IMMetrics", "IMOutput", "IMOwners",
+        "imdump", "IMCapture", "IMDescriptors", "IMCommandLine", "IMDocuments", "IMEngine", "IMMetrics", "IMOutput",
+        "IMOwners",
         "IMAlerts",
         "IMProfile", "IMStore", "IMTerminal", "IMWire",
       ],

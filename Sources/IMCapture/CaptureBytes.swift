@@ -1,4 +1,5 @@
 import Glibc
+package import IMDescriptors
 
 /// Bytes of a capture at an offset, taken without a look at the packets in front of them.
 package enum CaptureBytes {

@@ -1,5 +1,6 @@
 import CPcap
 import Glibc
+package import IMDescriptors
 package import IMWire
 
 /// An interface that packets could be captured on.

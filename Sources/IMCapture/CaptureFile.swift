@@ -1,4 +1,5 @@
 import Glibc
+package import IMDescriptors
 package import IMWire
 
 /// How much of a capture is taken at once. What comes of it is the same, however that is.

@@ -1,4 +1,5 @@
 import Glibc
+import IMDescriptors
 
 /// The bytes of a capture: those of a file, or of the gzip members in it.
 struct CaptureInput: ~Copyable {

@@ -1,3 +1,5 @@
+import IMDescriptors
+
 /// Opens capture files for reading. Every file that is read as a capture is opened by one of these, so that a process that may not open
 /// files any more can have them opened by another one.
 package struct CaptureOpener: Sendable {

@@ -1,5 +1,6 @@
 import CPcap
 import Glibc
+package import IMDescriptors
 
 /// What opening an interface for a live capture gives, found by opening it; no packet is taken.
 package struct CaptureProbe: Sendable {

@@ -1,4 +1,5 @@
 import Glibc
+package import IMDescriptors
 package import IMWire
 
 /// Writes packets to a pcap file, which every analyser reads, or to a pcapng file, in which packets may have comments.
@@ -195,17 +196,6 @@ package final class CaptureWriter {
       throw CaptureError(.ioError, path, "close: \(systemText(number))", errno: number)
     }
   }
-}
-
-/// Waits until a pipe that was full takes more; false where it has taken nothing for half a second since the process was asked to end.
-package func waitForReader(of descriptor: Int32) -> Bool {
-  var idle = 0
-  while idle < 5 {
-    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    if poll(&request, 1, 100) > 0 { return true }
-    idle = ShutdownSignal.ofProcess.isStopped ? idle + 1 : 0
-  }
-  return false
 }
 
 /// Writes what of `bytes` stands from `written` on, which moves along; waits for a pipe that is full. Gives the system's error

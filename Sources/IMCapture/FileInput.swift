@@ -1,4 +1,5 @@
 import Glibc
+import IMDescriptors
 
 /// A file, pipe or standard input, read step by step with read(2).
 struct FileInput: ~Copyable {

@@ -1,5 +1,6 @@
 import CPcap
 import Glibc
+package import IMDescriptors
 package import IMWire
 
 /// A capture on a network interface, or on all of them (`any`).

@@ -1,5 +1,6 @@
 import CPcap
 import Glibc
+import IMDescriptors
 
 /// An activated libpcap handle on an interface, closed in `deinit`.
 struct LiveHandle: ~Copyable {

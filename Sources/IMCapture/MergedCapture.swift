@@ -1,4 +1,5 @@
 import Glibc
+package import IMDescriptors
 package import IMWire
 
 /// The capture files of a run as one source: merged by the times of their packets, or one after the other.

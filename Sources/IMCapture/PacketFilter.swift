@@ -1,4 +1,5 @@
 import CPcap
+import IMDescriptors
 
 /// A filter expression in libpcap's language, compiled once per link type.
 final class PacketFilter {

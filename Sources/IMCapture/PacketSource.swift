@@ -1,3 +1,4 @@
+package import IMDescriptors
 package import IMWire
 
 /// Where packets come from, in batches.  One conforming final class per kind of source.

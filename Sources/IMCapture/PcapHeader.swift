@@ -1,3 +1,4 @@
+import IMDescriptors
 import IMWire
 
 /// The header of a pcap file.

@@ -1,3 +1,4 @@
+import IMDescriptors
 import IMWire
 
 /// Finds the records of a pcap file in the buffered bytes.

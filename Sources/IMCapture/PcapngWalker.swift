@@ -1,3 +1,4 @@
+import IMDescriptors
 import IMWire
 
 /// Finds the packets of a pcapng file in the buffered bytes.

@@ -1,4 +1,5 @@
 import Glibc
+package import IMDescriptors
 package import IMWire
 
 /// Writes packets to a pcapng file, with comments: any link types, several interfaces, times in nanoseconds.

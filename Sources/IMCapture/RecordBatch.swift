@@ -1,3 +1,4 @@
+import IMDescriptors
 import IMWire
 
 /// The records of the batch being made, in memory that is reused, and the counts of the whole capture.

@@ -1,7 +1,7 @@
 import CSandbox
 import Glibc
 package import IMAlerts
-package import IMCapture
+package import IMDescriptors
 import IMOutput
 package import IMSystem
 import IMWire

@@ -1,5 +1,6 @@
 import Glibc
 package import IMAlerts
+import IMDescriptors
 import IMEngine
 import IMOutput
 package import IMSystem

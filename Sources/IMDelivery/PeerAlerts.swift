@@ -1,5 +1,5 @@
 package import IMAlerts
-import IMCapture
+import IMDescriptors
 package import IMDocuments
 package import IMEngine
 import IMOutput

@@ -1,5 +1,6 @@
 import Glibc
-package import IMCapture
+import IMCapture
+package import IMDescriptors
 import IMSystem
 import IMWire
 

@@ -1,6 +1,7 @@
 import CSandbox
 import Glibc
 package import IMCapture
+package import IMDescriptors
 import IMMetrics
 import IMOutput
 package import IMRun

@@ -1,7 +1,8 @@
 import CSandbox
 import Glibc
 package import IMAlerts
-package import IMCapture
+import IMCapture
+package import IMDescriptors
 import IMEngine
 import IMOutput
 import IMRun

@@ -1,6 +1,6 @@
 import CSandbox
 import Glibc
-package import IMCapture
+package import IMDescriptors
 package import IMDocuments
 package import IMOTLP
 import IMOutput

@@ -1,5 +1,5 @@
 import Glibc
-package import IMCapture
+package import IMDescriptors
 package import IMOutput
 package import IMSystem
 

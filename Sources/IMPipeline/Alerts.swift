@@ -1,6 +1,7 @@
 import IMAlerts
 import IMCapture
 import IMDelivery
+import IMDescriptors
 import IMDocuments
 import IMEngine
 import IMFiles

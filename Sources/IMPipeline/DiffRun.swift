@@ -1,5 +1,6 @@
 import IMCapture
 import IMDelivery
+import IMDescriptors
 import IMDocuments
 import IMEngine
 package import IMMetrics

@@ -1,6 +1,7 @@
 import Glibc
 import IMCapture
 package import IMDelivery
+import IMDescriptors
 package import IMDocuments
 import IMEngine
 package import IMFiles

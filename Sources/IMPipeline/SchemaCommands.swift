@@ -1,6 +1,6 @@
 import Glibc
-import IMCapture
 package import IMDelivery
+import IMDescriptors
 import IMDocuments
 import IMEngine
 import IMFields

@@ -1,6 +1,7 @@
 import CSandbox
 import Glibc
 package import IMCapture
+package import IMDescriptors
 package import IMEngine
 import IMMetrics
 import IMStore

@@ -1,4 +1,5 @@
 import Glibc
+import IMDescriptors
 package import IMSystem
 package import IMWire
 

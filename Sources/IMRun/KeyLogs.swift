@@ -1,6 +1,7 @@
 import CSandbox
 import Glibc
 import IMCapture
+import IMDescriptors
 package import IMSystem
 import IMTLS
 import IMWire

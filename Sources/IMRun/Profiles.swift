@@ -1,5 +1,5 @@
 import Glibc
-import IMCapture
+import IMDescriptors
 package import IMEngine
 package import IMProfile
 import IMSystem

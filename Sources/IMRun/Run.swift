@@ -1,4 +1,5 @@
-package import IMCapture
+import IMCapture
+package import IMDescriptors
 package import IMEngine
 package import IMFilter
 package import IMMetrics

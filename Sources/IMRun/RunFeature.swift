@@ -1,4 +1,5 @@
 package import IMCapture
+package import IMDescriptors
 package import IMEngine
 package import IMSystem
 package import IMWire

@@ -1,5 +1,6 @@
 import Glibc
 package import IMCapture
+package import IMDescriptors
 package import IMEngine
 package import IMSystem
 package import IMWire

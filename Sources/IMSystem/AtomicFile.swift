@@ -1,6 +1,6 @@
 import CSandbox
 package import Glibc
-package import IMCapture
+package import IMDescriptors
 import IMOutput
 
 /// A file that is always whole: what it shall have is written beside it, and then takes its name.

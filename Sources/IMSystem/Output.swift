@@ -1,5 +1,5 @@
 import Glibc
-import IMCapture
+import IMDescriptors
 package import IMOutput
 
 /// Why output could not be written.

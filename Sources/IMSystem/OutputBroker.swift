@@ -1,6 +1,6 @@
 import CSandbox
 import Glibc
-import IMCapture
+import IMDescriptors
 
 /// The process that opens further files where the user that root becomes may make none.
 ///

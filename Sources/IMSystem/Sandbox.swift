@@ -1,6 +1,6 @@
 import CSandbox
 package import Glibc
-package import IMCapture
+package import IMDescriptors
 
 /// What a run gives up once its inputs and outputs are open, before it reads the first packet.
 ///

@@ -1,5 +1,5 @@
 import Glibc
-package import IMCapture
+package import IMDescriptors
 import Synchronization
 
 /// What the signals of this process have asked for. A process has one set of them, so this is global; the handlers touch

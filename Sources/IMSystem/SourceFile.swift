@@ -1,12 +1,6 @@
 import Glibc
-import IMCapture
+import IMDescriptors
 package import IMYAML
-
-/// The system's text for an error number, in the form for the inside of a sentence.
-package func systemText(_ number: Int32) -> String {
-  let words = String(cString: strerror(number))
-  return words.prefix(1).lowercased() + words.dropFirst()
-}
 
 /// The text of a file that a person wrote, read up to the maximum length only.
 package func readSource(

@@ -1,6 +1,6 @@
 import CSandbox
 import Glibc
-package import IMCapture
+package import IMDescriptors
 
 /// A thread beside the one that reads packets. It inherits the confinement of the thread that starts it.
 ///

@@ -1,5 +1,6 @@
 import Glibc
 package import IMCommandLine
+import IMDescriptors
 package import IMEngine
 package import IMOutput
 import IMPipeline

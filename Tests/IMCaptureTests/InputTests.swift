@@ -1,5 +1,6 @@
 import Glibc
 import IMCapture
+import IMDescriptors
 import IMTestSupport
 import IMWire
 import Testing

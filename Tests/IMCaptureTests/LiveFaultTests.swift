@@ -1,5 +1,6 @@
 import Glibc
 import IMCapture
+import IMDescriptors
 import Testing
 
 /// Runs `ip` with arguments; whether it succeeded.

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import IMCapture
+import IMDescriptors
 import IMWire
 import Synchronization
 import Testing

@@ -1,4 +1,5 @@
 import Glibc
+import IMDescriptors
 import IMTestSupport
 import IMWire
 import Synchronization

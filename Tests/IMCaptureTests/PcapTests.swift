@@ -1,4 +1,5 @@
 import IMCapture
+import IMDescriptors
 import IMWire
 import Testing
 

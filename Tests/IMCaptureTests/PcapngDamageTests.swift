@@ -1,4 +1,5 @@
 import IMCapture
+import IMDescriptors
 import Testing
 
 /// Blocks that lie: everything before them is handed out, and the error names their offset.

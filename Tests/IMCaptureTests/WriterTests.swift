@@ -1,5 +1,6 @@
 import Glibc
 import IMCapture
+import IMDescriptors
 import IMWire
 import Testing
 

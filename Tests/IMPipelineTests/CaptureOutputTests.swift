@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import IMCapture
+import IMDescriptors
 import IMWire
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import IMCapture
+import IMDescriptors
 import IMEngine
 import IMProfile
 import IMTestSupport

@@ -6,6 +6,7 @@ import Glibc
 @testable import IMStore
 @testable import IMSystem
 @testable import IMTerminal
+@testable import IMDescriptors
 import IMWire
 import Synchronization
 

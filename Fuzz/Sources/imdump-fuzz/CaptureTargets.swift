@@ -1,6 +1,7 @@
 import Glibc
 @testable import IMCapture
 @testable import IMTLS
+@testable import IMDescriptors
 import IMWire
 
 /// Capture files of every form, through the reader that the command uses.

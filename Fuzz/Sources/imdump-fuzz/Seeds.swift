@@ -1,6 +1,7 @@
 import Glibc
 @testable import IMCapture
 @testable import IMProfile
+@testable import IMDescriptors
 import IMWire
 
 /// Writes a corpus for each target into a folder of its name: the samples, their packets, what their connections said.

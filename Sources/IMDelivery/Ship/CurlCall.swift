@@ -1,5 +1,6 @@
 import CSandbox
 import Glibc
+import IMDescriptors
 import IMOutput
 import IMShip
 import IMSystem

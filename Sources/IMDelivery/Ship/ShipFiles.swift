@@ -1,4 +1,5 @@
 import Glibc
+import IMDescriptors
 import IMOutput
 import IMShip
 import IMSystem

@@ -1,4 +1,5 @@
 import Glibc
+import IMDescriptors
 import IMShip
 import IMSystem
 

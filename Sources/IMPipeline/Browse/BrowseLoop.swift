@@ -1,6 +1,6 @@
 import Glibc
 import IMBrowser
-import IMCapture
+import IMDescriptors
 import IMRun
 import IMSystem
 import IMTerminal

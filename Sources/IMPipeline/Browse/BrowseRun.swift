@@ -1,7 +1,7 @@
 import CSandbox
 import Glibc
 package import IMBrowser
-import IMCapture
+import IMDescriptors
 import IMEngine
 import IMOutput
 import IMProfile

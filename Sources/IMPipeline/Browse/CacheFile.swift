@@ -1,5 +1,5 @@
 import Glibc
-import IMCapture
+import IMDescriptors
 import IMSystem
 
 /// The store of captures that are browsed: a file in the user's cache folder, which goes when the browser ends.

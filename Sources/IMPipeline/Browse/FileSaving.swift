@@ -1,6 +1,6 @@
 import Glibc
 import IMBrowser
-import IMCapture
+import IMDescriptors
 import IMEngine
 import IMExport
 import IMOutput

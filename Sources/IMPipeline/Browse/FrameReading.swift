@@ -1,5 +1,5 @@
 import IMBrowser
-import IMCapture
+import IMDescriptors
 import IMEngine
 import IMProfile
 import IMRun

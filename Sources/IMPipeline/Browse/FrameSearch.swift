@@ -1,5 +1,6 @@
 import IMBrowser
 import IMCapture
+import IMDescriptors
 import IMEngine
 import IMFields
 import IMOutput

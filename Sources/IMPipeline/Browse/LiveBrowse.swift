@@ -1,6 +1,7 @@
 import Glibc
 import IMBrowser
 import IMCapture
+import IMDescriptors
 import IMEngine
 import IMOutput
 import IMProfile

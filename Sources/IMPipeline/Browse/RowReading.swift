@@ -1,5 +1,5 @@
 import IMBrowser
-import IMCapture
+import IMDescriptors
 import IMSystem
 
 /// A thread that lays out rows before they are seen, so that whoever paints copies cells. It reads nothing.

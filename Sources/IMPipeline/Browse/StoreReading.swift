@@ -1,5 +1,5 @@
 import IMBrowser
-import IMCapture
+import IMDescriptors
 import IMStore
 import IMSystem
 import IMWire

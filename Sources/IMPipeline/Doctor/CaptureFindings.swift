@@ -1,5 +1,6 @@
 import Glibc
 import IMCapture
+import IMDescriptors
 import IMOutput
 import IMRun
 import IMSystem

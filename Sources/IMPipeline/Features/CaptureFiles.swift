@@ -1,4 +1,5 @@
 import IMCapture
+import IMDescriptors
 import IMEngine
 import IMFiles
 import IMOutput

@@ -1,4 +1,4 @@
-import IMCapture
+import IMDescriptors
 import IMRun
 import IMSystem
 import IMWeb

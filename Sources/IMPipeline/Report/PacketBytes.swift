@@ -1,4 +1,4 @@
-import IMCapture
+import IMDescriptors
 import IMReport
 import IMRun
 import IMWire

@@ -1,5 +1,5 @@
 import Glibc
-import IMCapture
+import IMDescriptors
 import IMExport
 import IMSystem
 

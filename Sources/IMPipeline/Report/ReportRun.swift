@@ -1,5 +1,5 @@
 import Glibc
-import IMCapture
+import IMDescriptors
 import IMEngine
 package import IMMetrics
 import IMOutput

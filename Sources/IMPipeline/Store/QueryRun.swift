@@ -1,5 +1,5 @@
 import Glibc
-import IMCapture
+import IMDescriptors
 import IMOutput
 import IMStore
 package import IMSystem

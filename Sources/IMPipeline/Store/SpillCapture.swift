@@ -1,6 +1,7 @@
 import CSandbox
 import Glibc
 import IMCapture
+import IMDescriptors
 import IMRun
 import IMSystem
 import IMWire

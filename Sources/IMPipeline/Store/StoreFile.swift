@@ -1,6 +1,6 @@
 import CSandbox
 import Glibc
-import IMCapture
+import IMDescriptors
 import IMStore
 import IMSystem
 

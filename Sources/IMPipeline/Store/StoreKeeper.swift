@@ -1,5 +1,6 @@
 import Glibc
 import IMCapture
+import IMDescriptors
 import IMEngine
 import IMFiles
 import IMOutput

@@ -1,4 +1,4 @@
-import IMCapture
+import IMDescriptors
 import IMEngine
 import IMMetrics
 import IMOutput

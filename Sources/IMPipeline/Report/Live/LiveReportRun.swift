@@ -1,4 +1,4 @@
-import IMCapture
+import IMDescriptors
 import IMEngine
 import IMOutput
 import IMReport

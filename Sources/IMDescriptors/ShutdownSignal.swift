@@ -1,4 +1,3 @@
-import CPcap
 import Glibc
 import Synchronization
 

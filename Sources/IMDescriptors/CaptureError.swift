@@ -69,7 +69,7 @@ package struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible
   package var description: String { "\(subject): \(message)" }
 
   /// The system refused `action` on `subject` with `number`.
-  static func system(_ subject: String, _ action: String, _ number: Int32) -> CaptureError {
+  package static func system(_ subject: String, _ action: String, _ number: Int32) -> CaptureError {
     let code: Code =
       switch number {
       case ENOENT, ENOTDIR: .notFound
@@ -79,20 +79,4 @@ package struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible
       }
     return CaptureError(code, subject, "\(action): \(systemText(number))", errno: number)
   }
-
-  /// `subject` ends inside `element`, which starts at `offset`.
-  static func cut(_ subject: String, in element: String, at offset: UInt64, wanted: Int, available: Int) -> CaptureError
-  {
-    CaptureError(
-      .truncated, subject,
-      "cut in \(element) at offset \(offset): \(wanted) bytes expected, \(available) available",
-      offset: offset, wanted: UInt64(wanted), available: UInt64(available))
-  }
-}
-
-/// The system's words for an error number, in lower case as they stand inside a sentence.
-func systemText(_ number: Int32) -> String {
-  guard let text = strerror(number) else { return "error \(number)" }
-  let words = String(cString: text)
-  return words.prefix(1).lowercased() + words.dropFirst()
 }

@@ -35,3 +35,14 @@ package enum OutputFile {
     }
   }
 }
+
+/// Waits until a pipe that was full takes more; false where it has taken nothing for half a second since the process was asked to end.
+package func waitForReader(of descriptor: Int32) -> Bool {
+  var idle = 0
+  while idle < 5 {
+    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    if poll(&request, 1, 100) > 0 { return true }
+    idle = ShutdownSignal.ofProcess.isStopped ? idle + 1 : 0
+  }
+  return false
+}
