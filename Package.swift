@@ -54,8 +54,8 @@ let offered: [Product] =
         "IMRedaction",
         "IMFilter",
         "IMOwners", "IMTerminal", "IMBrowser", "IMStore",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMSystem", "IMRun", "IMExport", "IMFiles", "IMDelivery",
-        "IMWeb",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMSystem", "IMRun", "IMExport", "IMFiles", "IMIndexing",
+        "IMDelivery", "IMWeb",
         "IMPipeline",
         "IMCommandLine",
         "IMEndpointCore",
@@ -150,6 +150,12 @@ let package = Package(
         "IMShip", "IMCapture", "IMDescriptors", "IMWire", "CSandbox",
       ], isCold: true),
     room(
+      "IMIndexing",
+      [
+        "IMFiles", "IMRun", "IMSystem", "IMStore", "IMOutput", "IMMetrics", "IMEngine", "IMFields", "IMCapture",
+        "IMDescriptors", "IMTerminal", "IMWire", "CSandbox",
+      ], isCold: true),
+    room(
       "IMExport",
       [
         "IMRun", "IMSystem", "IMRedaction", "IMOutput", "IMFilter", "IMEngine", "IMCapture", "IMDescriptors", "IMWire",
@@ -164,7 +170,8 @@ let package = Package(
     room(
       "IMPipeline",
       [
-        "IMRun", "IMExport", "IMFiles", "IMSystem", "IMDelivery", "IMWeb", "IMCapture", "IMDescriptors", "IMEngine",
+        "IMRun", "IMExport", "IMFiles", "IMIndexing", "IMSystem", "IMDelivery", "IMWeb", "IMCapture",
+        "IMDescriptors", "IMEngine",
         "IMFields",
         "IMProfile",
         "IMInference",
@@ -182,7 +189,8 @@ let package = Package(
     .executableTarget(
       name: "imdump",
       dependencies: [
-        "IMPipeline", "IMRun", "IMExport", "IMFiles", "IMDelivery", "IMSystem", "IMShip", "IMBrowser", "IMReport",
+        "IMPipeline", "IMRun", "IMExport", "IMFiles", "IMIndexing", "IMDelivery", "IMSystem", "IMShip", "IMBrowser",
+        "IMReport",
         "IMOTLP",
         "IMDocuments",
         "IMOutput",
@@ -239,7 +247,7 @@ let package = Package(
     tests(
       "IMPipelineTests",
       [
-        "IMPipeline", "IMRun", "IMFiles", "IMSystem", "IMDelivery", "IMWeb", "IMBrowser", "IMCapture",
+        "IMPipeline", "IMRun", "IMFiles", "IMIndexing", "IMSystem", "IMDelivery", "IMWeb", "IMBrowser", "IMCapture",
         "IMDescriptors", "IMEngine",
         "IMMetrics",
         "IMDocuments", "IMOutput",

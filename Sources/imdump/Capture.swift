@@ -1,6 +1,7 @@
 import Glibc
 import IMCommandLine
 import IMDelivery
+import IMIndexing
 import IMOutput
 import IMPipeline
 import IMRun

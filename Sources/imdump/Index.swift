@@ -1,4 +1,5 @@
 import IMCommandLine
+import IMIndexing
 import IMPipeline
 import IMRun
 import IMSystem
@@ -45,6 +46,6 @@ struct Index: Subcommand {
   }
 
   func perform() throws(UsageError) -> ExitStatus {
-    try runIndex(input: source.files(), decode: decode, report: speech.report, store: store)
+    try runIndex(input: source.files(), decode: decode, report: speech.report, store: store, features: storingFeatures)
   }
 }

@@ -1,5 +1,5 @@
 import IMCommandLine
-import IMPipeline
+import IMIndexing
 import IMSystem
 
 /// `imdump query`: SQL over a store.

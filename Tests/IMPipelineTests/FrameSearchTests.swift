@@ -2,6 +2,7 @@ import Foundation
 @testable import IMBrowser
 @testable import IMCapture
 import IMEngine
+import IMIndexing
 import IMOutput
 @testable import IMPipeline
 import IMProfile

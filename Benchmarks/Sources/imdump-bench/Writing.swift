@@ -3,7 +3,7 @@ import Glibc
 @testable import IMCapture
 @testable import IMEngine
 @testable import IMOutput
-@testable import IMPipeline
+@testable import IMIndexing
 @testable import IMStore
 @testable import IMSystem
 import IMWire

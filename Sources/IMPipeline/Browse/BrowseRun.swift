@@ -3,6 +3,7 @@ import Glibc
 package import IMBrowser
 import IMDescriptors
 import IMEngine
+import IMIndexing
 import IMOutput
 import IMProfile
 package import IMRun
@@ -195,7 +196,7 @@ private func confine(
 ) throws(CaptureError) -> String {
   do throws(StoreError) {
     guard isNew else {
-      return try confined(
+      return try confinedStore(
         path, sandbox, isInteractive: true, others: savingFolders(), writesDatabase: keepsNames)
     }
   } catch {

@@ -1,5 +1,6 @@
 import Glibc
 import IMDescriptors
+import IMIndexing
 import IMSystem
 
 /// The store of captures that are browsed: a file in the user's cache folder, which goes when the browser ends.

@@ -3,6 +3,7 @@ import IMBrowser
 import IMDescriptors
 import IMEngine
 import IMExport
+import IMIndexing
 import IMOutput
 import IMRun
 import IMStore

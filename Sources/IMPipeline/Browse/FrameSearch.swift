@@ -7,6 +7,7 @@ import IMOutput
 import IMProfile
 import IMRun
 import IMStore
+import IMSystem
 import IMWire
 
 /// Finds the frame of a message in its capture, in the cheapest way that does.

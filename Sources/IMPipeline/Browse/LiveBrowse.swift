@@ -3,6 +3,7 @@ import IMBrowser
 import IMCapture
 import IMDescriptors
 import IMEngine
+import IMIndexing
 import IMOutput
 import IMProfile
 import IMRun

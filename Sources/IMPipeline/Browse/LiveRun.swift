@@ -3,6 +3,7 @@ import IMBrowser
 import IMCapture
 import IMDescriptors
 import IMEngine
+import IMIndexing
 import IMOutput
 import IMRun
 import IMSystem
@@ -27,11 +28,10 @@ final class LiveRun {
     self.run = run
     self.loading = loading
     path = store.path
-    var choices = RunChoices()
-    choices.store = store
-    choices.store?.written = { loading.change { $0.commits += 1 } }
+    var store = store
+    store.written = { loading.change { $0.commits += 1 } }
     do throws(UsageError) {
-      companions = try run.companions(choices, Output.standard()) + [ScreenPrivileges(run.input.writePath)]
+      companions = try storingFeatures(run, store) + [ScreenPrivileges(run.input.writePath)]
     } catch {
       throw CaptureError(.ioError, store.path, error.message)
     }

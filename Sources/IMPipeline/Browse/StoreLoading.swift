@@ -3,6 +3,7 @@ import IMBrowser
 import IMCapture
 import IMDescriptors
 import IMEngine
+import IMIndexing
 import IMOutput
 import IMReport
 import IMRun
@@ -65,10 +66,8 @@ final class StoreLoading: Sendable {
 
   /// Reads captures; gives what was wrong with them.
   private func load(_ run: Run, _ store: StoreChoices) -> String? {
-    var choices = RunChoices()
-    choices.store = store
     let companions: [any RunFeature]
-    do throws(UsageError) { companions = try run.companions(choices, Output.standard()) } catch { return error.message }
+    do throws(UsageError) { companions = try storingFeatures(run, store) } catch { return error.message }
     let engine = run.engine(exchangeCapacity: StoreKeeper.exchangeCapacity, companions: companions)
     let driver = run.driver(engine, companions)
     let share = FileShare(run.input.files)

@@ -2,6 +2,7 @@ import IMAlerts
 package import IMDelivery
 import IMDocuments
 import IMFiles
+package import IMIndexing
 import IMRun
 import IMSystem
 import IMWeb

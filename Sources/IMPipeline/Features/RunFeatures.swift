@@ -1,9 +1,10 @@
 import IMDelivery
 import IMEngine
 import IMFiles
+package import IMIndexing
 import IMOutput
-import IMRun
-import IMSystem
+package import IMRun
+package import IMSystem
 import IMWeb
 
 /// The features of a run.
@@ -19,6 +20,13 @@ enum RunFeatures {
       StoreKeeper.self, VerdictAtEnd.self,
     ]
   }
+}
+
+/// The features of a run that does nothing but write a store.
+package func storingFeatures(_ run: Run, _ store: StoreChoices) throws(UsageError) -> [any RunFeature] {
+  var choices = RunChoices()
+  choices.store = store
+  return try run.companions(choices, Output.standard())
 }
 
 extension Run {

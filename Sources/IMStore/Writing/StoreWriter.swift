@@ -4,7 +4,7 @@ import IMWire
 
 /// Writes a store: messages whose fates are final, and what they add up to. The only one who writes to its file.
 ///
-/// Synchronous and of one thread; IMPipeline gives it one of its own. Each batch is a transaction, so readers see whole batches,
+/// Synchronous and of one thread; IMIndexing gives it one of its own. Each batch is a transaction, so readers see whole batches,
 /// and a process that dies leaves all but its last ones; sums follow behind. Rows go in without secondary indexes, which `finish`
 /// builds; but not those of a live store.
 package final class StoreWriter {

@@ -1,13 +1,12 @@
-import Glibc
-import IMCapture
-import IMDescriptors
-import IMEngine
-import IMFiles
+package import IMCapture
+package import IMDescriptors
+package import IMEngine
+package import IMFiles
 import IMOutput
-import IMRun
+package import IMRun
 import IMStore
-import IMSystem
-import IMWire
+package import IMSystem
+package import IMWire
 
 /// What is asked of a store that a run writes.
 package struct StoreChoices: Sendable {
@@ -26,7 +25,7 @@ package struct StoreChoices: Sendable {
   /// The store that what is written is added to in the end; `nil` for none.
   package var addsTo: String?
   /// Called by the thread that writes when the store is there, and after each batch.
-  var written: (@Sendable () -> Void)?
+  package var written: (@Sendable () -> Void)?
 
   /// No file yet.
   package init() {}
@@ -36,9 +35,9 @@ package struct StoreChoices: Sendable {
 ///
 /// Files wait for the disk. A live capture does not: rows that the writer has not taken wait in a batch, and behind a limit they
 /// are dropped and counted.
-final class StoreKeeper: ChosenFeature {
+package final class StoreKeeper: RunFeature {
   /// Exchanges that the engine of a run that only writes a store has room for at first; more open ones make it grow.
-  static let exchangeCapacity = 1 << 16
+  package static let exchangeCapacity = 1 << 16
 
   private let run: Run
   private let choices: StoreChoices
@@ -62,25 +61,27 @@ final class StoreKeeper: ChosenFeature {
   /// Whether an error of the store has ended the run, which tells it.
   private var isTold = false
 
-  init?(_ place: RunContext) throws(UsageError) {
-    guard let choices = place.choices.store else { return nil }
-    run = place.run
-    isLive = place.run.isLive
-    written = place.written
+  /// Writes the messages of `run` to the store of `choices`. `written` knows where `-w` writes the packets of a live run.
+  package init(_ run: Run, _ choices: StoreChoices, written: WrittenPackets?) {
+    self.run = run
+    isLive = run.isLive
+    self.written = written
     self.choices = choices
     queue = StoreQueue()
     feed = StoreFeed(queue, isLive: isLive, BatchSize(maximumBytes: choices.maximumBytes))
   }
 
   /// A message whose line has gone quiet is decided and stored all the same.
-  var wantsClock: Bool { isLive }
+  package var wantsClock: Bool { isLive }
   /// Of connections, the end, and once a minute whether one side is done.
-  var needs: EngineOptions.Needs { MessageSink.needs(hearsDecided: true).union([.connections, .progress]) }
-  var cost: (connection: Int, exchange: Int, server: Int) {
+  package var needs: EngineOptions.Needs { MessageSink.needs(hearsDecided: true).union([.connections, .progress]) }
+  /// What is kept of an exchange.
+  package var cost: (connection: Int, exchange: Int, server: Int) {
     (0, isLive ? MessageStore.costPerMessage : StoreSink.costPerMessage, 0)
   }
 
-  func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? {
+  /// A sink that fills batches of rows.
+  package func makeSink(before other: (any EngineSink)?) -> (any EngineSink)? {
     let texts = StoredTexts(run.plans, includesPayload: choices.keepsPayload)
     guard isLive else {
       let sink = StoreSink(plans: run.plans, texts: texts, feed)
@@ -120,7 +121,7 @@ final class StoreKeeper: ChosenFeature {
 
   /// The file is made when there is something to read, so a name that is mistyped costs no store that is there; and while this
   /// process may still make files in its folder.
-  func opened(_ source: any PacketSource) throws(CaptureError) {
+  package func opened(_ source: any PacketSource) throws(CaptureError) {
     self.source = source
     guard file == nil else { return }
     let file = try StoreFile(choices.path)
@@ -154,7 +155,8 @@ final class StoreKeeper: ChosenFeature {
   /// Whether packets are kept beside the store.
   private var spills: Bool { isLive && choices.keepsPackets && run.input.writePath == nil }
 
-  func confine(_ privileges: inout Privileges) {
+  /// Keeps the store and its folder.
+  package func confine(_ privileges: inout Privileges) {
     guard let file else { return }
     if let user = privileges.user { file.give(to: user) }
     privileges.folders.append(file.folder)
@@ -164,14 +166,15 @@ final class StoreKeeper: ChosenFeature {
   }
 
   /// A thread has the rights of the one that starts it.
-  func confined() throws(CaptureError) {
+  package func confined() throws(CaptureError) {
     guard let writer else { return }
     choices.written?()
     thread = try StoreThread(writer, queue, path: choices.path, written: choices.written)
     self.writer = nil
   }
 
-  func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int {
+  /// Notes where the packets of a batch stand; keeps those of a live run that `-w` writes nowhere.
+  package func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int {
     if let written {
       sink?.places.begin(bytes, written.packets)
       sink?.capture = max(1, written.number) - 1
@@ -203,7 +206,8 @@ final class StoreKeeper: ChosenFeature {
     for file in written.takeBegun() { feed.batch.begin(Int64(file.number), file.path) }
   }
 
-  func afterBatch(_ driver: Driver) throws(CaptureError) {
+  /// Ends the run where the store cannot be written; live, hands rows on in time.
+  package func afterBatch(_ driver: Driver) throws(CaptureError) {
     if let error = queue.error {
       isTold = true
       throw CaptureError(error)
@@ -213,7 +217,8 @@ final class StoreKeeper: ChosenFeature {
     feed.offerInTime()
   }
 
-  func finish(_ driver: Driver) {
+  /// Hands on what is left.
+  package func finish(_ driver: Driver) {
     sink?.end()
     fileSink?.end()
     spill?.close()
@@ -221,7 +226,8 @@ final class StoreKeeper: ChosenFeature {
     feed.end()
   }
 
-  func conclude(_ status: ExitStatus) -> ExitStatus {
+  /// Waits for the writer, and says what was stored.
+  package func conclude(_ status: ExitStatus) -> ExitStatus {
     guard let thread else { return status }
     let removed: UInt64
     do throws(StoreError) {
@@ -266,13 +272,6 @@ extension StoreKeeper {
       return error.kind == .badStatement ? .failure : .ioError
     }
   }
-}
-
-/// Bytes of a file; `nil` for what is no file.
-func fileByteCount(_ path: String) -> UInt64? {
-  var status = stat()
-  guard path != "-", stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-  return UInt64(clamping: status.st_size)
 }
 
 extension CaptureError {

@@ -11,7 +11,7 @@ import IMWire
 /// A row of pcap files, `STORE.spill-1.pcap` and so on, each an eighth of what all may take: before a ninth one would be begun the
 /// oldest goes. Whoever reads a file that goes keeps it. Nothing of this ends the run: a file that cannot be written is said once, and
 /// packets are kept no more.
-final class SpillCapture {
+package final class SpillCapture {
   /// Files that there are at a time, at most.
   static let fileCount: UInt32 = 8
 
@@ -96,7 +96,7 @@ final class SpillCapture {
   private func fileName(_ number: UInt32) -> String { "\(name).spill-\(number).pcap" }
 
   /// Whether a file's name is that of packets beside the store `name`.
-  static func isFile(_ found: String, of name: String) -> Bool {
+  package static func isFile(_ found: String, of name: String) -> Bool {
     let start = "\(name).spill-", end = ".pcap"
     return found.hasPrefix(start) && found.hasSuffix(end)
       && UInt32(found.dropFirst(start.utf8.count).dropLast(end.utf8.count)) != nil

@@ -1,23 +1,23 @@
 import CSandbox
 import Glibc
-import IMDescriptors
+package import IMDescriptors
 import IMStore
 import IMSystem
 
 /// The file of a store that is about to be written, and its folder.
-struct StoreFile {
+package struct StoreFile {
   /// The file as it was named.
   let path: String
   /// The path from the root, without links: once privileges are dropped, the current folder can no longer be determined.
-  let place: String
+  package let place: String
   /// A descriptor of its folder, in which SQLite makes files beside it.
-  let folder: Int32
+  package let folder: Int32
   /// Holds the lock by which another run knows that this one writes the store, for as long as the process lives. Not one of SQLite's
   /// locks, which would go with any descriptor of the file that is closed.
   private let lock: Int32?
 
   /// Makes the file anew. One that is there is replaced where it is a store, or empty.
-  init(_ path: String) throws(CaptureError) {
+  package init(_ path: String) throws(CaptureError) {
     self.path = path
     let old = try Self.remove(path)
     defer { if let old { close(old) } }
@@ -99,7 +99,7 @@ struct StoreFile {
   }
 
   /// Whether the file at `path` is a store.
-  static func isStore(_ path: String) -> Bool {
+  package static func isStore(_ path: String) -> Bool {
     // Of a pipe what is read is gone.
     var there = stat()
     guard stat(path, &there) == 0, there.st_mode & S_IFMT == S_IFREG else { return false }

@@ -1,7 +1,7 @@
 import Glibc
 import IMDescriptors
 import IMOutput
-import IMStore
+package import IMStore
 package import IMSystem
 import Synchronization
 
@@ -68,7 +68,7 @@ private func printRows(
   var printer = RowPrinter(form, output)
   StoreQuery.prepare()
   do throws(StoreError) {
-    let query = try StoreQuery(confined(path), called: path) { stop.isStopped || time.isOver }
+    let query = try StoreQuery(confinedStore(path), called: path) { stop.isStopped || time.isOver }
     var rows = try ask(query)
     var isEmpty = true
     printer.begin(rows.columns)
@@ -116,7 +116,7 @@ private func tell(_ error: StoreError) throws(UsageError) -> ExitStatus {
 /// One that is being written has a log beside it, whose index readers keep as well: for that its folder stays open.
 ///
 /// `sandbox` is whose rights they are; `isInteractive` says that a terminal is used; files may be made in `others`.
-func confined(
+package func confinedStore(
   _ path: String, _ sandbox: Sandbox = .ofReader, isInteractive: Bool = false, others: [Int32] = [],
   writesDatabase: Bool = false
 ) throws(StoreError) -> String {

@@ -1,10 +1,10 @@
 import IMOutput
-import IMStore
-import IMSystem
+package import IMStore
+package import IMSystem
 import IMTerminal
 
 /// Writes rows as they come, in one of three forms. What commands a terminal stands as `\xNN` in text and CSV, and escaped in JSON.
-struct RowPrinter: ~Copyable {
+package struct RowPrinter: ~Copyable {
   /// Rows by which the widths of columns are chosen; what is wider further down pushes its line.
   private static let sampleCount = 500
   /// Bytes of such rows, at most: one alone may have many.
@@ -27,13 +27,14 @@ struct RowPrinter: ~Copyable {
     let isNumber: Bool
   }
 
-  init(_ form: QueryForm, _ output: Output) {
+  /// Writes rows in `form` to `output`.
+  package init(_ form: QueryForm, _ output: Output) {
     self.form = form
     self.output = output
   }
 
   /// Begins rows with these columns.
-  mutating func begin(_ names: [String]) {
+  package mutating func begin(_ names: [String]) {
     columns = names
     switch form {
     case .text: sample = [names.map { Cell(text: shown($0), isNumber: false) }]
@@ -54,7 +55,7 @@ struct RowPrinter: ~Copyable {
   }
 
   /// Writes the row on which `rows` stands.
-  mutating func print(_ rows: borrowing StoreRows) {
+  package mutating func print(_ rows: borrowing StoreRows) {
     switch form {
     case .text:
       let cells = columns.indices.map { Self.cell(rows[$0], absent: "-") }
@@ -83,7 +84,7 @@ struct RowPrinter: ~Copyable {
   }
 
   /// Writes what is left. `isWhole` says that these were all rows; columns without rows are only then an answer.
-  mutating func end(isWhole: Bool) {
+  package mutating func end(isWhole: Bool) {
     if let sample, isWhole || sample.count > 1 { write(sample) }
     output.drain(&out)
   }

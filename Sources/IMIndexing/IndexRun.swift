@@ -4,9 +4,12 @@ package import IMRun
 import IMStore
 package import IMSystem
 
-/// Writes the messages of captures to a store: `imdump index`.
+/// Creates the features of a run that writes a store: the store itself, and what else its options ask for.
+package typealias StoringFeatures = @Sendable (Run, StoreChoices) throws(UsageError) -> [any RunFeature]
+
+/// Writes the messages of captures to a store: `imdump index`. `features` creates what accompanies the run.
 package func runIndex(
-  input: InputOptions, decode: DecodeOptions, report: ReportOptions, store: StoreChoices
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, store: StoreChoices, features: StoringFeatures
 ) throws(UsageError) -> ExitStatus {
   var store = store
   if let target = store.addsTo {
@@ -33,10 +36,8 @@ package func runIndex(
   var decode = decode
   decode.memory -= decode.memory / 8
   let run = try Run(input: input, decode: decode, report: report)
-  var choices = RunChoices()
-  choices.store = store
   let output = Output.standard()
-  let companions = try run.companions(choices, output)
+  let companions = try features(run, store)
   let engine = run.engine(exchangeCapacity: StoreKeeper.exchangeCapacity, companions: companions)
   let driver = run.driver(engine, companions)
   let errors = run.lead(driver)
