@@ -55,7 +55,7 @@ let offered: [Product] =
         "IMFilter",
         "IMOwners", "IMTerminal", "IMBrowser", "IMStore",
         "IMAlerts", "IMOutput", "IMDocuments", "IMShip", "IMSystem", "IMRun", "IMExport", "IMFiles", "IMIndexing",
-        "IMDelivery", "IMWeb",
+        "IMBrowse", "IMDelivery", "IMWeb",
         "IMPipeline",
         "IMCommandLine",
         "IMEndpointCore",
@@ -161,6 +161,12 @@ let package = Package(
         "IMRun", "IMSystem", "IMRedaction", "IMOutput", "IMFilter", "IMEngine", "IMCapture", "IMDescriptors", "IMWire",
       ], isCold: true),
     room(
+      "IMBrowse",
+      [
+        "IMExport", "IMIndexing", "IMRun", "IMSystem", "IMBrowser", "IMReport", "IMStore", "IMOutput", "IMProfile",
+        "IMEngine", "IMFields", "IMCapture", "IMDescriptors", "IMTerminal", "IMYAML", "IMWire", "CSandbox",
+      ], isCold: true),
+    room(
       "IMDelivery",
       [
         "IMSystem", "IMShip", "IMDocuments", "IMOTLP", "IMOutput", "IMAlerts", "IMEngine", "IMProfile",
@@ -177,7 +183,7 @@ let package = Package(
         "IMInference",
         "IMMetrics",
         "IMFilter",
-        "IMAlerts", "IMOutput", "IMOTLP", "IMDocuments", "IMStore", "IMReport", "IMBrowser", "IMTerminal",
+        "IMAlerts", "IMOutput", "IMOTLP", "IMDocuments", "IMStore", "IMReport", "IMTerminal",
         "IMOwners",
         "IMYAML",
         "IMWire", "CSandbox",
@@ -189,7 +195,8 @@ let package = Package(
     .executableTarget(
       name: "imdump",
       dependencies: [
-        "IMPipeline", "IMRun", "IMExport", "IMFiles", "IMIndexing", "IMDelivery", "IMSystem", "IMShip", "IMBrowser",
+        "IMPipeline", "IMRun", "IMExport", "IMFiles", "IMIndexing", "IMBrowse", "IMDelivery", "IMSystem", "IMShip",
+        "IMBrowser",
         "IMReport",
         "IMOTLP",
         "IMDocuments",
@@ -247,7 +254,8 @@ let package = Package(
     tests(
       "IMPipelineTests",
       [
-        "IMPipeline", "IMRun", "IMFiles", "IMIndexing", "IMSystem", "IMDelivery", "IMWeb", "IMBrowser", "IMCapture",
+        "IMPipeline", "IMRun", "IMFiles", "IMIndexing", "IMBrowse", "IMSystem", "IMDelivery", "IMWeb", "IMBrowser",
+        "IMCapture",
         "IMDescriptors", "IMEngine",
         "IMMetrics",
         "IMDocuments", "IMOutput",

@@ -1,3 +1,4 @@
+import IMBrowse
 import IMBrowser
 import IMCommandLine
 import IMPipeline
@@ -51,7 +52,7 @@ struct Browse: Subcommand {
   func perform() throws(UsageError) -> ExitStatus {
     try runBrowse(
       input: source.filesOrInterface(), decode: decode, report: speech.report, isColoured: speech.isColoured,
-      options: options)
+      options: options, features: storingFeatures)
   }
 }
 

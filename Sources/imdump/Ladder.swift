@@ -1,5 +1,6 @@
 import IMCommandLine
 import IMPipeline
+import IMReport
 import IMRun
 import IMSystem
 

@@ -4,7 +4,8 @@ import Foundation
 import IMEngine
 import IMIndexing
 import IMOutput
-@testable import IMPipeline
+@testable import IMBrowse
+import IMPipeline
 import IMProfile
 import IMStore
 import IMSystem
@@ -36,7 +37,7 @@ import Testing
       choices.path = folder.appending(path: "a.db").path
       let loading = StoreLoading {}
       let run = Run(embedded: input, plans: try loadProfiles([]), decode: DecodeOptions(), report: report)
-      let thread = try loading.start(run, choices)
+      let thread = try loading.start(run, choices, storingFeatures)
       thread.join()
       #expect(loading.state.error == nil)
       reader = try StoreReader(choices.path)

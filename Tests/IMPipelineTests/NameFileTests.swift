@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import IMPipeline
+@testable import IMBrowse
 
 /// Files of names.
 @Suite struct NameFileTests {

@@ -3,7 +3,7 @@ import IMBrowser
 import IMStore
 import Testing
 
-@testable import IMPipeline
+@testable import IMBrowse
 
 /// Names of addresses: from a file, from what is kept, and from who knows.
 @Suite struct NameFinderTests {

@@ -1,7 +1,7 @@
 import Glibc
 @testable import IMBrowser
 @testable import IMCapture
-@testable import IMPipeline
+@testable import IMBrowse
 @testable import IMRun
 @testable import IMStore
 @testable import IMSystem

@@ -2,18 +2,10 @@ import Glibc
 import IMDescriptors
 import IMEngine
 import IMOutput
-import IMReport
+package import IMReport
 package import IMRun
 package import IMSystem
 import IMWire
-
-/// How `imdump ladder` writes a ladder.
-package enum LadderFormat: String, CaseIterable, Sendable {
-  /// Lines to read.
-  case text
-  /// A drawing.
-  case svg
-}
 
 /// What `imdump ladder` is asked for.
 package struct LadderOptions: Sendable {
@@ -105,28 +97,7 @@ package func runLadder(
   return status
 }
 
-/// Appends a ladder in a format: to what `imdump ladder` prints, or to a file that the browser saves. Lines have at most `width`
-/// columns, if there is one.
-func drawLadder(
-  _ ladder: Ladder, _ format: LadderFormat, isASCII: Bool, width: Int? = nil, to out: inout ByteWriter
-) {
-  switch format {
-  case .text: LadderText(isASCII: isASCII, width: width).write(ladder, to: &out)
-  case .svg: LadderSVG().file(ladder).withUnsafeBytes { out.raw($0) }
-  }
-}
-
 extension LadderOptions {
   /// At most so many messages that match the filter are drawn.
   fileprivate static var maximumChosen: Int { 1 << 20 }
-}
-
-/// Whether the locale of the environment has UTF-8, as setlocale(3) finds it.
-func localeIsUTF8() -> Bool {
-  for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
-    guard let value = getenv(name).map({ String(cString: $0) }), !value.isEmpty else { continue }
-    let lower = value.lowercased()
-    return lower.contains("utf-8") || lower.contains("utf8")
-  }
-  return false
 }

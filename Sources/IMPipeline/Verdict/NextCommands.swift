@@ -73,7 +73,7 @@ struct NextCommands {
     let files = input.files.map { $0 == "-" ? "FILE" : $0 }
     let part = input.packetLimit.map { ["-c", "\($0)"] } ?? []
     let order = input.isInOrder ? ["--in-order"] : []
-    let same = decodes ? part + order + words(run.decode, input.captureFilter) : []
+    let same = decodes ? part + order + run.decode.words(input.captureFilter) : []
     return "imdump \(name) " + (files + options + same).map(shellWord).joined(separator: " ")
   }
 }

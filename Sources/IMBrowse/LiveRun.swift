@@ -23,15 +23,17 @@ final class LiveRun {
   /// What the thread has left when it has ended.
   private final class Outcome { var errors: [CaptureError] = [] }
 
-  /// A run that writes the store of `store`, and tells `loading` how far it is.
-  init(_ run: Run, _ store: StoreChoices, _ loading: StoreLoading) throws(CaptureError) {
+  /// A run that writes the store of `store`, with what `features` creates, and tells `loading` how far it is.
+  init(
+    _ run: Run, _ store: StoreChoices, _ loading: StoreLoading, _ features: StoringFeatures
+  ) throws(CaptureError) {
     self.run = run
     self.loading = loading
     path = store.path
     var store = store
     store.written = { loading.change { $0.commits += 1 } }
     do throws(UsageError) {
-      companions = try storingFeatures(run, store) + [ScreenPrivileges(run.input.writePath)]
+      companions = try features(run, store) + [ScreenPrivileges(run.input.writePath)]
     } catch {
       throw CaptureError(.ioError, store.path, error.message)
     }

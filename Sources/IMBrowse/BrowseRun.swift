@@ -3,7 +3,7 @@ import Glibc
 package import IMBrowser
 import IMDescriptors
 import IMEngine
-import IMIndexing
+package import IMIndexing
 import IMOutput
 import IMProfile
 package import IMRun
@@ -32,13 +32,15 @@ package struct BrowseOptions: Sendable {
   package init() {}
 }
 
-/// Shows the sessions and messages of a store or of captures on the terminal: `imdump browse`.
+/// Shows the sessions and messages of a store or of captures on the terminal: `imdump browse`. `features` creates what accompanies a run that
+/// writes the store.
 package func runBrowse(
-  input: InputOptions, decode: DecodeOptions, report: ReportOptions, isColoured: Bool, options: BrowseOptions
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, isColoured: Bool, options: BrowseOptions,
+  features: @escaping StoringFeatures
 ) throws(UsageError) -> ExitStatus {
   settleZone(isUTC: report.isUTC)
   if input.interface != nil {
-    return try LiveBrowse(input, decode, options, isColoured: isColoured).perform()
+    return try LiveBrowse(input, decode, options, isColoured: isColoured, features).perform()
   }
   guard options.storePath.isEmpty, input.writePath == nil else {
     throw UsageError(message: "--store and -w need -i; imdump index writes a store from files")
@@ -62,7 +64,7 @@ package func runBrowse(
   // A store that is read is kept, and with it what was looked up.
   if names?.resolver != nil { names?.keepsNames = isStore }
   guard let wakeEnd = listenToSignals() else { return .failure }
-  var source = BrowsedSource(files: input.files, isStore: isStore, options: words(asked, nil))
+  var source = BrowsedSource(files: input.files, isStore: isStore, options: asked.words(nil))
   source.captureFilter = input.captureFilter
   source.topicFields = MessageText.topicFields(plans.frames)
   if !isStore { source.captures = input.files }
@@ -100,7 +102,8 @@ package func runBrowse(
       var report = ReportOptions()
       report.isQuiet = true
       report.showsProgress = false
-      _ = try loading.start(Run(embedded: input, plans: plans.capture, decode: decode, report: report), choices)
+      _ = try loading.start(
+        Run(embedded: input, plans: plans.capture, decode: decode, report: report), choices, features)
     }
     return loop.run()
   } catch {
@@ -179,15 +182,6 @@ func loaded(_ decode: DecodeOptions) throws(UsageError) -> [ProtocolPlan] {
   do throws(ProfileError) { return try loadProfiles(decode.profiles) } catch {
     throw UsageError(message: error.description)
   }
-}
-
-/// The options that another command has to be given to decode the same.
-func words(_ decode: DecodeOptions, _ captureFilter: String?) -> [String] {
-  var words = decode.profiles.flatMap { ["--profile", $0] } + decode.ports.flatMap { ["--port", "\($0)"] }
-  for path in decode.keyLogs { words += ["--keylog", path] }
-  if !decode.verifiesChecksums { words.append("--no-checksum") }
-  if let captureFilter { words.append(captureFilter) }
-  return words
 }
 
 /// Gives up what browsing does not need, before a byte of the files is read. Gives the store's path from the root.

@@ -5,6 +5,7 @@ import IMEngine
 import IMExport
 import IMIndexing
 import IMOutput
+import IMReport
 import IMRun
 import IMStore
 import IMSystem

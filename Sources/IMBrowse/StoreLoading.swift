@@ -49,13 +49,15 @@ final class StoreLoading: Sendable {
     if hasChanged { wake() }
   }
 
-  /// Starts to read captures into the store that `choices` name.
-  func start(_ run: Run, _ choices: StoreChoices) throws(CaptureError) -> WorkerThread {
+  /// Starts to read captures into the store that `choices` name, with what `features` creates.
+  func start(
+    _ run: Run, _ choices: StoreChoices, _ features: @escaping StoringFeatures
+  ) throws(CaptureError) -> WorkerThread {
     var choices = choices
     choices.written = { [self] in change { $0.commits += 1 } }
     // Behind whoever answers keys; the thread that writes inherits that.
     return try WorkerThread("imdump-decode", isBehind: true, for: choices.path, "read captures") { [self] in
-      let error = load(run, choices)
+      let error = load(run, choices, features)
       change { state in
         state.isOver = true
         state.error = error
@@ -65,9 +67,9 @@ final class StoreLoading: Sendable {
   }
 
   /// Reads captures; gives what was wrong with them.
-  private func load(_ run: Run, _ store: StoreChoices) -> String? {
+  private func load(_ run: Run, _ store: StoreChoices, _ features: StoringFeatures) -> String? {
     let companions: [any RunFeature]
-    do throws(UsageError) { companions = try storingFeatures(run, store) } catch { return error.message }
+    do throws(UsageError) { companions = try features(run, store) } catch { return error.message }
     let engine = run.engine(exchangeCapacity: StoreKeeper.exchangeCapacity, companions: companions)
     let driver = run.driver(engine, companions)
     let share = FileShare(run.input.files)

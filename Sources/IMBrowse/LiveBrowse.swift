@@ -23,12 +23,14 @@ struct LiveBrowse {
   private let sandbox: Sandbox
   private let plans: (frames: [ProtocolPlan], files: [ProtocolPlan], capture: [ProtocolPlan])
   private let source: BrowsedSource
+  private let features: StoringFeatures
 
   /// Bytes of a store at which its oldest messages are removed; half of them are for packets, where `-w` keeps none.
   private static let maximumBytes: UInt64 = 4 << 30
 
   init(
-    _ input: InputOptions, _ decode: DecodeOptions, _ options: BrowseOptions, isColoured: Bool
+    _ input: InputOptions, _ decode: DecodeOptions, _ options: BrowseOptions, isColoured: Bool,
+    _ features: @escaping StoringFeatures
   ) throws(UsageError) {
     guard !input.waitsForInterface else {
       throw UsageError(message: "browse does not support --wait-interface: the interface must exist")
@@ -37,13 +39,14 @@ struct LiveBrowse {
       throw UsageError(message: "-w - is not possible with browse: the screen is on standard output")
     }
     sandbox = try Sandbox(input.sandbox, isLive: true)
-    var source = BrowsedSource(interface: input, words(decode, nil))
+    var source = BrowsedSource(interface: input, decode.words(nil))
     self.input = input
     // The bytes of a message that is shown can be asked for: they are in the file then.
     self.input.isUnbuffered = true
     self.decode = try resolved(decode, input)
     self.options = options
     self.isColoured = isColoured
+    self.features = features
     plans = (try loaded(self.decode), try loaded(self.decode), try loaded(self.decode))
     source.topicFields = MessageText.topicFields(plans.capture)
     self.source = source
@@ -65,7 +68,7 @@ struct LiveBrowse {
       let path = cache?.path ?? options.storePath
       let capture = try LiveRun(
         Run(watched: input, plans: plans.capture, decode: decode, report: quiet, sandbox: sandbox),
-        choices(path), loading)
+        choices(path), loading, features)
       let answers = AnswerMailbox { TerminalSignals.wake() }
       // The packets that `-w` has written are read as any file is.
       var reading = input
