@@ -85,6 +85,15 @@ extension UnsafePointer<Plan> {
     if pointee.framing.kind == .counted {
       guard bytes.u64(extent.start) & kind.pointee.headMask == kind.pointee.headValue else { return false }
       let body = extent.end - extent.body
+      // A length below that of the trailer leaves no body; inflated bytes, which have no header, have no trailer either.
+      if body < Int(pointee.framing.trailerCount), general.pointee.trailerCount == 0, extent.cut < 0,
+        extent.body > extent.start
+      {
+        readFields(bytes, extent, frame, general)
+        frame.pointee.flags.insert(.malformed)
+        frame.pointee.checksumStatus = .unchecked
+        return true
+      }
       guard body >= Int(kind.pointee.minimumBody), body <= Int(kind.pointee.maximumBody) else { return false }
       if general.pointee.trailerCount > 0, extent.cut < 0 {
         let width = Int(general.pointee.trailerCount)

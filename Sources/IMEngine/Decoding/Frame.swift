@@ -139,7 +139,7 @@ package struct Frame: BitwiseCopyable {
   package var answered: UInt64 = 0
   /// The last of the numbers that an answer's body names, of which `answered` is the first; valid only with `Flags.last`.
   var last: UInt64 = 0
-  /// Bytes behind the body; the same for all frames of a plan.
+  /// Bytes after the body: the same for all frames of a plan, except for malformed ones whose length is below it.
   var trailerCount = 0
   /// Seconds between heartbeats that a client announces; 0 where the frame announces none.
   package var keepAlive: UInt64 = 0
@@ -172,4 +172,8 @@ package struct Frame: BitwiseCopyable {
   package var body: Int { start &+ headerCount }
   /// The body's length.
   package var bodyCount: Int { count &- headerCount &- trailerCount }
+  /// Whether the length of body and trailer is one that its type may have.
+  func hasLength(of kind: FrameKind) -> Bool {
+    count &- headerCount >= Int(kind.minimumBody) && count &- headerCount <= Int(kind.maximumBody)
+  }
 }

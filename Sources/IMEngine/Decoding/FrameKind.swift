@@ -119,9 +119,9 @@ package struct FrameKind: Sendable, BitwiseCopyable {
   package var acceptedFirst: UInt16 = 0
   /// The types, by index, that this one answers.
   package var answers: UInt64 = 0
-  /// The body's least length in bytes; a shorter one is no frame.
+  /// The body's least length in bytes, trailer included; a shorter one is no frame.
   package var minimumBody: UInt32 = 0
-  /// The body's greatest length in bytes; a longer one is no frame.
+  /// The body's greatest length in bytes, trailer included; a longer one is no frame.
   package var maximumBody: UInt32 = .max
   /// Whether the variant of the protocol knows no such type: no body fits it.
   package var isAbsent: Bool { minimumBody > maximumBody }

@@ -340,7 +340,7 @@ extension UnsafePointer<Plan> {
     probe.kind = kind(probe.type)
     let kind = probe.kind.pointee
     guard kind.index != FrameKind.unknownIndex, bytes.u64(at) & kind.headMask == kind.headValue,
-      probe.bodyCount >= Int(kind.minimumBody), probe.bodyCount <= Int(kind.maximumBody)
+      probe.hasLength(of: kind)
     else { return nil }
     var bits = Int(pointee.magicEvidence) + Int(pointee.typeEvidence) + Int(kind.evidence)
     let padding = Int(pointee.tlv.paddingMask)

@@ -104,6 +104,9 @@ extension ProtocolPlan {
       {
         trace.line = nil
         trace.refusal = "the length exceeds the maximum, or is less than a header"
+      } else if frame.headerCount > 0, frame.count - frame.headerCount < Int(plan.framing.trailerCount) {
+        trace.line = nil
+        trace.refusal = "the length is less than that of the trailer"
       } else if kind.pointee.minimumBody > kind.pointee.maximumBody {
         trace.refusal = "\(name(kind.pointee)) is not known on this connection"
       } else {

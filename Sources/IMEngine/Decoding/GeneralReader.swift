@@ -12,7 +12,8 @@ extension UnsafePointer<Plan> {
   func verify(
     _ bytes: borrowing Bytes, at start: Int, header: Int, count: Int, _ frame: UnsafeMutablePointer<Frame>
   ) {
-    guard pointee.framing.checksum.isPresent else {
+    // A frame that ends before its trailer would has no sum in it, and no body that a sum could cover.
+    guard pointee.framing.checksum.isPresent, count &- header >= Int(pointee.framing.trailerCount) else {
       frame.pointee.checksumStatus = .unchecked
       return
     }
@@ -33,7 +34,7 @@ extension UnsafePointer<Plan> {
       return FrameChecksum(
         found: pointee.checksum.read(bytes, start), wanted: wanted, field: pointee.checksum, place: start, width: 4)
     }
-    let end = start + count - Int(framing.trailerCount)
+    let end = start + max(header, count - Int(framing.trailerCount))
     let from = plan.coversBody ? start + header : min(end, start + Int(plan.from))
     let width = plan.algorithm.byteCount
     var sum = RunningChecksum(plan.algorithm)

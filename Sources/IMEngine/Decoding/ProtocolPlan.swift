@@ -148,6 +148,9 @@ package final class ProtocolPlan: @unchecked Sendable {
     unknown = .allocate(capacity: 1)
     var other = FrameKind()
     other.flags = draft.unknownFlags
+    // Where a length counts the trailer, a frame whose length is below it is none.
+    let least = draft.general == nil ? UInt32(truncatingIfNeeded: draft.plan.framing.trailerCount) : 0
+    other.minimumBody = least
     if draft.isClosed { (other.minimumBody, other.maximumBody) = (1, 0) }
     unknown.initialize(to: other)
 
@@ -167,6 +170,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     let orders = Self.orders(draft.kinds)
     for (index, kind) in draft.kinds.enumerated() where !kind.isAbsent {
       var entry = kind
+      entry.minimumBody = max(kind.minimumBody, least)
       entry.order = orders[index]
       entry.index = UInt8(index)
       entry.evidence = UInt8(

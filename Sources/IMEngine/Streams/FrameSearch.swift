@@ -209,7 +209,7 @@ struct FrameSearch {
     let kind = probe.kind.pointee
     let head = bytes.u64(at)
     guard kind.index != FrameKind.unknownIndex, head & kind.headMask == kind.headValue,
-      probe.bodyCount >= Int(kind.minimumBody), probe.bodyCount <= Int(kind.maximumBody)
+      probe.hasLength(of: kind)
     else { return nil }
     var bits = Int(plan.pointee.magicEvidence) + Int(kind.evidence) + plan.pointee.type.mask.nonzeroBitCount
     if kind.flags.contains(.hasOtherSteps) { return plan.weighBody(bytes, probe, end).map { bits + $0 } }

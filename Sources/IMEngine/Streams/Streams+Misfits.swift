@@ -24,6 +24,9 @@ extension Streams {
     case .needMore: return frame.pointee.count <= Self.longestMisfit ? .needMore : .notAFrame
     case .frame:
       guard leadsOn(bytes, position + frame.pointee.count, end) else { return .notAFrame }
+      // A length below that of the trailer leaves no body.
+      frame.pointee.trailerCount = min(
+        Int(currentPlan.pointee.framing.trailerCount), frame.pointee.count - frame.pointee.headerCount)
       _ = currentPlan.open(bytes, frame)
       frame.pointee.flags.insert(.malformed)
       return .frame
@@ -61,6 +64,7 @@ extension Streams {
     frame.pointee.number = number
     frame.pointee.streamOffset = streamOffset
     complete(side, bytes)
+    frame.pointee.trailerCount = Int(currentPlan.pointee.framing.trailerCount)
   }
 
   /// The same for a frame at the start of what a direction holds, which it takes from there.

@@ -186,9 +186,10 @@ struct LuaDissector {
   }
 
   private func type(_ kind: FrameKind, _ index: Int, _ draft: ProtocolPlan.Draft) throws(ProfileError) -> String {
+    let least = max(kind.minimumBody, UInt32(draft.plan.framing.trailerCount))
     var parts = [
       "name = \(Self.quoted(exported.profile.typeNames[index]))", "role = \"\(kind.role)\"",
-      "fixed = \(Self.bytes(kind.headMask, kind.headValue))", "minimum = \(kind.minimumBody)",
+      "fixed = \(Self.bytes(kind.headMask, kind.headValue))", "minimum = \(least)",
       "tlv = \(!kind.flags.contains(.noTLV))",
     ]
     if kind.flags.contains(.tellsVariant) { parts.append("tells = true") }

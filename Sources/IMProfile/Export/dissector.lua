@@ -275,7 +275,7 @@ local function measure(tvb, at, available, types)
     if not matches(kind.fixed, tvb, at) then return nil end
     local size = total - head
     if size < kind.minimum or kind.maximum and size > kind.maximum then return nil end
-  elseif profile.closed then
+  elseif profile.closed or total - head < profile.trailer then
     return nil
   end
   return { tvb = tvb, at = at, head = head, total = total, value = value, kind = kind, header = tvb, first = at }
