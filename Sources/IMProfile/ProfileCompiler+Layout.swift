@@ -14,6 +14,7 @@ extension ProfileCompiler {
 
   /// A header; without one, the length is the whole header.
   mutating func generalHeader(_ reader: YAMLReader?, _ length: YAMLReader) throws(ProfileError) {
+    headerLength = length
     if let reader {
       try header(reader)
       if draft.plan.framing.kind != .counted { content?.plan.innerHeader = UInt16(draft.plan.headerCount) }
@@ -34,12 +35,13 @@ extension ProfileCompiler {
       let when = try reader.required("when")
       var part = ConditionalPart()
       part.when = try field(when, "is")
+      part.isOfLength = try isLength(when, part.when)
       if let values = try when.optional("is") {
         let list = values.isScalar ? [values] : try values.elements()
         guard (1...8).contains(list.count) else { throw values.error("expected 1 to 8 values") }
         for (k, value) in list.enumerated() {
           let number = UInt64(try value.number(0...Int.max))
-          guard number & part.when.mask == number else {
+          guard part.isOfLength || number & part.when.mask == number else {
             throw value.error("the field cannot have the value \(number)")
           }
           part.values[k] = number
@@ -52,6 +54,27 @@ extension ProfileCompiler {
       content?.plan.headerParts[i] = part
     }
     content?.plan.headerPartCount = UInt8(parts.count)
+  }
+
+  /// Whether the condition of a part is the frame's length, where that is a varint or a length of BER: its first byte alone says little.
+  private func isLength(_ when: YAMLReader, _ field: Field) throws(ProfileError) -> Bool {
+    guard let length = headerLength, try length.optional("after") == nil,
+      let encoding = try length.optional("encoding"),
+      ["varint", "ber"].contains(try encoding.text())
+    else { return false }
+    let offset = try length.optional("offset")?.number(0...255) ?? 0
+    return field.isSame(Field(offset: offset, byteCount: 1))
+  }
+
+  /// Throws if a part precedes the length of variable size at `offset`, and a number at or after that length decides whether it is there.
+  private func checkParts(_ reader: YAMLReader, _ offset: Int) throws(ProfileError) {
+    guard let general = content?.plan else { return }
+    for i in 0..<Int(general.headerPartCount) {
+      let part = general.headerParts[i]
+      guard Int(part.at) > offset || part.when.byteRange.upperBound <= offset else {
+        throw reader.error("a part in front of the length depends on a number in front of it, too")
+      }
+    }
   }
 
   /// The length of a frame: a number, or digits or bytes of variable count, possibly at the header's beginning or after its parts.
@@ -103,6 +126,7 @@ extension ProfileCompiler {
         "the length begins at byte \(draft.plan.lengthOffset), but the header ends at \(draft.plan.headerCount)")
     }
     content?.plan.coding = coding
+    if !followsParts { try checkParts(reader, draft.plan.lengthOffset) }
     if coding == .coap, let counts = try reader.optional("counts") {
       guard counts.isScalar, try counts.text() == "body" else {
         throw counts.error("a length in this encoding must count the body")
@@ -153,7 +177,7 @@ extension ProfileCompiler {
   }
 
   /// A number of a frame. It may follow the header, if the frame reaches that far. Its offset counts from the end of any length of variable size
-  /// before it.
+  /// before it, without the header's parts.
   mutating func generalField(_ reader: YAMLReader, _ others: String...) throws(ProfileError) -> Field {
     try checkHeader(reader)
     return try placed(anywhere(reader, others + ["after"]), reader)
@@ -184,8 +208,12 @@ extension ProfileCompiler {
     guard kind == .counted, content?.plan.coding ?? .field != .field, content?.plan.lengthFollowsParts != true else {
       return field
     }
-    if draft.plan.lengthOffset == 0 { return field.moved(by: Field.afterLength) }
     let end = draft.plan.lengthOffset + max(1, Int(content?.plan.digitCount ?? 0))
+    if content?.plan.headerPartCount ?? 0 > 0 {
+      // Parts may be between the length and the field, too.
+      return draft.plan.lengthOffset == 0 ? field.moved(by: end) : field
+    }
+    if draft.plan.lengthOffset == 0 { return field.moved(by: Field.afterLength) }
     return Int(field.offset) >= end ? field.moved(by: Field.afterLength - end) : field
   }
 

@@ -23,6 +23,8 @@ package struct ProfileCompiler {
   private(set) var variant: UInt64?
   /// What the general reader needs; `nil` in profiles that are read without it.
   var content: ContentDraft?
+  /// The length of the frames whose header is being compiled, in profiles of the general reader.
+  var headerLength: YAMLReader?
   /// Whether the current type answers a range of numbers.
   var hasThrough = false
   /// Whether the headers of the server's frames have a status.

@@ -20,6 +20,8 @@ struct GeneralExtent {
   var header: Int, lengthEnd: Int, partsEnd: Int
   /// The parts of the plan's header that it has, one bit each.
   var parts: UInt8 = 0
+  /// The bytes of a length of variable size beyond its least size, in headers with such parts: they move what follows.
+  var stretch = 0
   /// Whether its header differs from the plan's.
   var isForeign = false
   /// The byte after the captured ones, if the snaplen truncated the body; otherwise negative.
@@ -97,11 +99,14 @@ extension UnsafePointer<Plan> {
     var extent = GeneralExtent(start: position, body: position, bodyEnd: position, end: position)
     var extra = 0
     if general.pointee.headerPartCount > 0 {
-      extra = findParts(bytes, position, end, general, &extent)
-      guard available >= header + extra else { return .needMore(header + extra) }
+      let result = findParts(bytes, position, end, general, &extent, &extra)
+      guard result != .notAFrame else { return .notAFrame }
+      let whole = header + extra + extent.stretch
+      guard result == .frame, available >= whole else { return .needMore(max(available + 1, whole)) }
     }
     guard let (value, width) = readLength(bytes, position, end, general, &extent) else { return .notAFrame }
     guard width > 0 else { return .needMore(available + 1) }
+    stretch(width, general, &extent)
     // The header ends after the length, or after the bytes that follow it in the header.
     let isField = general.pointee.coding == .field
     let before =
@@ -124,26 +129,48 @@ extension UnsafePointer<Plan> {
     return .frame(extent)
   }
 
-  /// Finds the parts of the header at `position` that depend on its numbers. Returns their size in bytes, as far as the bytes before `end` show: if
-  /// they end before such a number, the header is incomplete, too.
+  /// Finds the parts of the header at `position` that depend on its numbers; `extra` is their size in bytes.
+  ///
+  /// A number after a length of variable size is where that length ends, so the length is read before it. `needMore` if the bytes end
+  /// before a number that decides; `notAFrame` if there is no length.
   private func findParts(
     _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ general: UnsafePointer<GeneralPlan>,
-    _ extent: inout GeneralExtent
-  ) -> Int {
-    var extra = 0
+    _ extent: inout GeneralExtent, _ extra: inout Int
+  ) -> ReadResult {
+    let varies = general.pointee.coding != .field && !general.pointee.lengthFollowsParts
+    let offset = Int(pointee.lengthOffset)
+    var length: UInt64?
     for i in 0..<Int(general.pointee.headerPartCount) {
       let part = general.pointee.headerParts[i]
+      if varies, length == nil, Int(part.at) > offset || Int(part.when.offset) > offset || part.isOfLength {
+        guard let (value, width) = readLength(bytes, position, end, general, &extent) else { return .notAFrame }
+        guard width > 0 else { return .needMore }
+        stretch(width, general, &extent)
+        length = value
+      }
       // Its condition is in the header without parts, or after some of them.
-      let base = self.base(of: Int(part.when.offset), extent, general)
-      let place = part.when.place
-      guard base + place.offset + place.count <= end else { return extra }
-      if part.isPresent(part.when.read(bytes, base)) {
+      var number = length ?? 0
+      if !part.isOfLength {
+        let base = self.base(of: Int(part.when.offset), extent, general)
+        let place = part.when.place
+        guard base + place.offset + place.count <= end else { return .needMore }
+        number = part.when.read(bytes, base)
+      }
+      if part.isPresent(number) {
         extent.parts |= 1 &<< UInt8(i)
         extra += Int(part.count)
       }
-      extent.partsEnd = position + Int(part.at) + extra
+      extent.partsEnd = position + Int(part.at) + extra + (Int(part.at) > offset ? extent.stretch : 0)
     }
-    return extra
+    return .frame
+  }
+
+  /// Notes the size of a length that was read, where parts of the header may follow it.
+  private func stretch(_ width: Int, _ general: UnsafePointer<GeneralPlan>, _ extent: inout GeneralExtent) {
+    guard general.pointee.headerPartCount > 0, general.pointee.coding != .field,
+      !general.pointee.lengthFollowsParts
+    else { return }
+    extent.stretch = width - leastLength(general)
   }
 
   /// The minimum size of a length, in bytes.
@@ -201,12 +228,22 @@ extension UnsafePointer<Plan> {
     return (value, width)
   }
 
+  /// Where the length of variable size is in the header of a frame; `nil` if the plan has none.
+  func lengthPlace(_ extent: GeneralExtent, _ general: UnsafePointer<GeneralPlan>) -> Range<Int>? {
+    guard pointee.framing.kind == .counted, general.pointee.coding != .field else { return nil }
+    let offset = Int(pointee.lengthOffset)
+    let start =
+      offset + (general.pointee.lengthFollowsParts ? extent.partsEnd : base(of: offset, extent, general))
+    return start < extent.lengthEnd ? start..<extent.lengthEnd : nil
+  }
+
   /// The base of `offset`, which itself encodes whether it counts from the end of the length or of the header's parts. Parts before a field move its
-  /// base.
+  /// base, and so does a length before it that has more bytes than the least.
   func base(of offset: Int, _ extent: GeneralExtent, _ general: UnsafePointer<GeneralPlan>) -> Int {
     if offset >= Field.afterParts { return extent.partsEnd - Field.afterParts }
     if offset >= Field.afterLength { return extent.lengthEnd - Field.afterLength }
     var base = extent.header
+    if extent.stretch != 0, offset > Int(pointee.lengthOffset) { base += extent.stretch }
     if extent.parts != 0 {
       for i in 0..<Int(general.pointee.headerPartCount)
       where extent.parts &>> UInt8(i) & 1 == 1 && Int(general.pointee.headerParts[i].at) <= offset {

@@ -201,6 +201,8 @@ package struct ConditionalPart: Sendable, BitwiseCopyable {
   package var values: InlineArray<8, UInt64> = InlineArray(repeating: 0)
   /// The number of values.
   package var valueCount: UInt8 = 0
+  /// Whether the number that decides is the frame's length, as its bytes give it, and not `when`.
+  package var isOfLength = false
   /// The offset of the part in a header without parts, in bytes.
   package var at: UInt16 = 0
   /// The size of the part, in bytes.
