@@ -104,7 +104,7 @@ final class ProfileTestSink: EngineSink {
       frame.checksumStatus == .bad || index >= plan.typeNames.count || note.isOrphan
       || !frame.flags.isDisjoint(with: Self.remarkable)
     guard isFirst || isRemarkable && problems.count < limit else { return }
-    let trace = plan.trace(frame, in: bytes)
+    let trace = plan.trace(frame, in: bytes, isFromServer: direction == .serverToClient)
     if isFirst { firsts[index] = (connection, direction, frame.number, frame.streamOffset, trace) }
     guard isRemarkable else { return }
     let end = min(bytes.byteCount, frame.start + min(frame.count, Self.longestCopy))

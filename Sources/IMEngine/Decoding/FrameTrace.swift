@@ -40,8 +40,8 @@ package struct FrameTrace: Sendable {
 }
 
 extension ProtocolPlan {
-  /// The walk through a frame that was decoded; `bytes` is what it was read from.
-  package func trace(_ frame: Frame, in bytes: RawSpan) -> FrameTrace {
+  /// The walk through a frame that was decoded; `bytes` is what it was read from. Each side may have its own layout.
+  package func trace(_ frame: Frame, in bytes: RawSpan, isFromServer: Bool = false) -> FrameTrace {
     var trace = FrameTrace()
     guard frame.start >= 0, frame.count >= 0, frame.headerCount <= frame.count,
       frame.start + frame.count <= bytes.byteCount
@@ -52,7 +52,7 @@ extension ProtocolPlan {
     var moved = frame
     moved.start = 0
     let owner = isVariant(frame) ? variant ?? self : self
-    owner.walk(&moved, Bytes(copy.span.bytes), &trace)
+    owner.walk(&moved, Bytes(copy.span.bytes), &trace, owner.pointer.layout(ofServer: isFromServer))
     return trace
   }
 
@@ -73,7 +73,7 @@ extension ProtocolPlan {
       return trace
     }
     var frame = Frame(kind: plan.unknownKind)
-    header(view, &trace)
+    header(view, &trace, pointer)
     let head = view.u64(0)
     guard head & plan.signatureMask == plan.magic & plan.signatureMask else {
       trace.refusal = "the magic number does not match"
@@ -122,36 +122,85 @@ extension ProtocolPlan {
 
   // MARK: Parts
 
-  private func header(_ bytes: borrowing Bytes, _ trace: inout FrameTrace) {
-    let plan = pointer.pointee
+  private func header(
+    _ bytes: borrowing Bytes, _ trace: inout FrameTrace, _ layout: UnsafePointer<Plan>, _ extent: GeneralExtent? = nil
+  ) {
+    let plan = layout.pointee
+    // A message may have a header of its own after what begins it.
+    let origin = extent?.header ?? 0
     func fixed(_ name: String, _ mask: UInt64) {
       guard mask != 0 else { return }
       let first = mask.leadingZeroBitCount / 8
       let last = 7 - mask.trailingZeroBitCount / 8
-      let value = bytes.u64(0) >> UInt64((7 - last) * 8) & (.max >> UInt64(64 - (last + 1 - first) * 8))
-      trace.parts.append(FrameTrace.Part(name: name, offset: first, count: last + 1 - first, value: value))
+      let value = bytes.u64(origin) >> UInt64((7 - last) * 8) & (.max >> UInt64(64 - (last + 1 - first) * 8))
+      trace.parts.append(FrameTrace.Part(name: name, offset: origin + first, count: last + 1 - first, value: value))
     }
     fixed("magic", plan.signatureMask)
     fixed("version", plan.magicMask & ~plan.signatureMask)
-    let fields: [(String, Field)] = [
+    var fields: [(String, Field)] = [
       ("length", plan.length), ("type", plan.type), ("status", plan.status), ("sequence", plan.sequence),
       ("session", plan.session), ("time", plan.time), ("compression", plan.compression),
       ("encryption", plan.encryption), ("duplicate", plan.duplicate), ("checksum", plan.checksum),
     ]
     guard plan.framing.kind != .line else { return }
-    for (name, field) in fields where field.isPresent && !field.isRelative {
-      // Numbers that are not to be shown are not shown here either.
-      let isHidden = name == "session" && plan.framing.hidesSession
+    // Numbers that are not to be shown are not shown here either.
+    func isHidden(_ name: String) -> Bool { name == "session" && plan.framing.hidesSession }
+    if let extent, let general = plan.general {
+      fields.removeAll { $0.0 == "type" }
+      for i in 0..<Int(general.pointee.partCount) {
+        if case .field(let field) = general.pointee.parts[i] { fields.append(("type", field)) }
+      }
+      fields += [("channel", general.pointee.channel), ("duplicate", general.pointee.duplicate)]
+      if general.pointee.wideCount > 0 {
+        let at = layout.base(of: Int(general.pointee.wideOffset), extent, general) + Int(general.pointee.wideOffset)
+        trace.parts.append(
+          FrameTrace.Part(name: "sequence", offset: at, count: Int(general.pointee.wideCount), value: nil))
+      }
+      if let range = layout.lengthPlace(extent, general) {
+        trace.parts.append(FrameTrace.Part(name: "length", offset: range.lowerBound, count: range.count, value: nil))
+      }
+      for (name, field) in fields where field.isPresent {
+        guard let value = layout.read(field, bytes, extent, general) else { continue }
+        let place = field.place
+        let offset = layout.base(of: Int(field.offset), extent, general) + place.offset
+        trace.parts.append(
+          FrameTrace.Part(name: name, offset: offset, count: place.count, value: isHidden(name) ? nil : value))
+      }
+      trace.parts.sort { $0.offset < $1.offset }
+      return
+    }
+    // Without bounds, nothing tells where the fields of such a frame are.
+    guard plan.general == nil else { return }
+    for (name, field) in fields where field.isPresent {
       let place = field.place
       trace.parts.append(
         FrameTrace.Part(
-          name: name, offset: place.offset, count: place.count, value: isHidden ? nil : field.read(bytes, 0)))
+          name: name, offset: place.offset, count: place.count, value: isHidden(name) ? nil : field.read(bytes, 0)))
     }
     trace.parts.sort { $0.offset < $1.offset }
   }
 
-  private func walk(_ frame: inout Frame, _ bytes: borrowing Bytes, _ trace: inout FrameTrace) {
-    header(bytes, &trace)
+  /// The bounds of a frame at the beginning of `bytes` whose header the general reader reads; `nil` for any other frame.
+  private func extent(
+    _ frame: Frame, _ bytes: borrowing Bytes, _ layout: UnsafePointer<Plan>
+  ) -> GeneralExtent? {
+    // An inflated body has the fields, and they are not among these bytes.
+    guard layout.pointee.general != nil, !frame.flags.contains(.inflated),
+      [.counted, .message, .terminated].contains(layout.pointee.framing.kind)
+    else { return nil }
+    let values = ContentValues()
+    guard
+      case .frame(let extent) = layout.nextGeneral(
+        bytes, 0, frame.count, message: 0..<frame.count, values.pointer), !extent.isForeign,
+      extent.end == frame.count, extent.body == frame.headerCount
+    else { return nil }
+    return extent
+  }
+
+  private func walk(
+    _ frame: inout Frame, _ bytes: borrowing Bytes, _ trace: inout FrameTrace, _ layout: UnsafePointer<Plan>
+  ) {
+    header(bytes, &trace, layout, extent(frame, bytes, layout))
     let body = frame.headerCount
     if pointer.pointee.lengthRule == .varint {
       let at = Int(pointer.pointee.lengthOffset)
