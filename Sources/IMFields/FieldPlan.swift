@@ -178,6 +178,12 @@ package final class FieldPlan: Sendable {
   /// Whether the profile keeps values of `field` from being shown.
   package func hides(_ field: Int) -> Bool { traits[field].isHidden }
 
+  /// Whether it keeps values of any field from being shown.
+  var hidesAny: Bool { traits.contains(where: \.isHidden) }
+
+  /// The name of the type of frames whose content cannot be read.
+  static var unreadable: String { "unreadable" }
+
   /// The field that an element with this tag is, in the first table that knows it; `nil` where none does.
   package func element(vendor: UInt64, tag: UInt64) -> Int? {
     for table in tables {

@@ -39,6 +39,9 @@ extension FieldReader {
     contentStart = first
     at = end
     guard first <= last, last - first <= Self.maximumBytes else { return }
+    let hides = isOutermost && paths.items.contains { $0.field >= 0 && plan.hides($0.field) }
+    let beginning = first
+    var isWholeContent = false
     var number: UInt64?
     var leadText: Range<Int>?
     var values = [ContentValue](repeating: ContentValue(), count: ContentPlan.maximumSlots)
@@ -52,9 +55,10 @@ extension FieldReader {
       }
       values.withUnsafeMutableBufferPointer { values in
         guard let target = values.baseAddress else { return }
-        _ = paths.plan.scan(base + first, last - first, target)
+        if case .whole = paths.plan.scan(base + first, last - first, target) { isWholeContent = true }
       }
     }
+    if hides { hide(paths, values, beginning..<last, content: first, isWhole: isWholeContent) }
     for item in paths.items {
       if item.slot < 0 {
         if let number {
@@ -69,6 +73,32 @@ extension FieldReader {
       let range = first + value.offset..<first + value.offset + value.count
       guard value.kind != .absent, value.kind != .null, range.upperBound <= bytes.count else { continue }
       if let read = read(value, Array(bytes[range]), item.type, paths.plan.kind) { try note(item.field, read) }
+    }
+  }
+
+  /// Notes the bytes of values that are not to be shown: every value that their paths lead to, and all of a content that cannot be read to
+  /// its end, where nobody knows what else it has. Of equal names the first counts, so a further one is not found.
+  private mutating func hide(
+    _ paths: FieldPaths, _ values: [ContentValue], _ range: Range<Int>, content: Int, isWhole: Bool
+  ) {
+    guard isWhole else {
+      secrets.append(range)
+      return
+    }
+    for item in paths.items where item.field >= 0 && plan.hides(item.field) {
+      if item.slot < 0 {
+        secrets.append(range.lowerBound..<max(range.lowerBound, content))
+        continue
+      }
+      for slot in [item.slot] + item.others where values.indices.contains(slot) {
+        let value = values[slot]
+        guard value.kind != .absent, value.kind != .null, secrets.count < Self.maximumValues else { continue }
+        let start = content + value.offset
+        // The extent of a group may not be known.
+        let isKnown = value.count > 0 || value.kind == .text
+        let place = isKnown ? start..<start + value.count : content..<range.upperBound
+        secrets.append(place.clamped(to: range))
+      }
     }
   }
 

@@ -157,7 +157,12 @@ package struct FieldReader: ~Copyable {
     try? run(plan.header)
     guard isReadable, hold(plan.readable) else { return }
     (at, end) = (body, bytes.count)
-    if let steps = plan.body(of: type) { try? run(steps) }
+    if let steps = plan.body(of: type) {
+      try? run(steps)
+    } else if type == FieldPlan.unreadable, plan.hidesAny {
+      // What cannot be read may have any of the values that are not to be shown.
+      secrets.append(0..<bytes.count)
+    }
     at = end
     if !plan.derived.isEmpty { try? run(plan.derived) }
   }
