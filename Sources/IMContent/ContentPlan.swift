@@ -158,6 +158,26 @@ package struct ContentPlan: BitwiseCopyable, @unchecked Sendable {
   /// The first node of the outermost level; 0 where there is none.
   let root: UInt8
 
+  /// The names of members, headers and elements that its paths have.
+  package var memberNames: Set<[UInt8]> {
+    var found: Set<[UInt8]> = []
+    // The trie is as deep as the longest path.
+    var levels = [root]
+    while let first = levels.popLast() {
+      var at = Int(first)
+      while at != 0 {
+        let node = nodes[at]
+        if node.kind == .name {
+          let start = Int(node.nameOffset)
+          found.insert((start..<start + Int(node.nameCount)).map { names[$0] })
+        }
+        if node.child != 0 { levels.append(node.child) }
+        at = Int(node.next)
+      }
+    }
+    return found
+  }
+
   /// The most paths of a plan.
   package static let maximumSlots = 24
   /// The most steps of a path.

@@ -59,6 +59,7 @@ extension FieldReader {
       }
     }
     if hides { hide(paths, values, beginning..<last, content: first, isWhole: isWholeContent) }
+    if pathNames != nil, isWholeContent, paths.plan.kind == .json { markValues(paths, values, content: first) }
     for item in paths.items {
       if item.slot < 0 {
         if let number {
@@ -73,6 +74,22 @@ extension FieldReader {
       let range = first + value.offset..<first + value.offset + value.count
       guard value.kind != .absent, value.kind != .null, range.upperBound <= bytes.count else { continue }
       if let read = read(value, Array(bytes[range]), item.type, paths.plan.kind) { try note(item.field, read) }
+    }
+  }
+
+  /// Marks the texts and numbers that paths lead to.
+  private mutating func markValues(_ paths: FieldPaths, _ values: [ContentValue], content: Int) {
+    pathNames?.formUnion(paths.plan.memberNames)
+    for item in paths.items where item.slot >= 0 {
+      for slot in [item.slot] + item.others where values.indices.contains(slot) && values[slot].count > 0 {
+        let value = values[slot]
+        let range = content + value.offset..<content + value.offset + value.count
+        switch value.kind {
+        case .text: mark(range, .value(field: item.field, .text(.utf8)))
+        case .number: mark(range, .value(field: item.field, .number))
+        case .absent, .null, .flag, .group: break
+        }
+      }
     }
   }
 

@@ -57,6 +57,8 @@ package struct FieldReader: ~Copyable {
   package internal(set) var secrets: [Range<Int>] = []
   /// What stands where, where somebody asks for that.
   var marks: [FieldMark]?
+  /// The names of members in the paths of the last frame, where somebody asks for what stands where in its content, too.
+  var pathNames: Set<[UInt8]>?
   /// Whether the bytes are the frame's, and not those of a value.
   var isOutermost = true
   private var memory = FieldMemory()
@@ -104,6 +106,16 @@ package struct FieldReader: ~Copyable {
     readAll(&frame, plan)
     defer { marks = nil }
     return marks ?? []
+  }
+
+  /// What stands where in `frame`, the values of JSON included to which paths lead, and the names of members in these paths.
+  package mutating func contentMarks(
+    of frame: inout FieldFrame, _ plan: FieldPlan
+  ) -> (marks: [FieldMark], names: Set<[UInt8]>) {
+    pathNames = []
+    defer { pathNames = nil }
+    let marks = marks(of: &frame, plan)
+    return (marks, pathNames ?? [])
   }
 
   /// Forgets a connection that is over.

@@ -23,6 +23,12 @@ package final class FrameRedactor {
     case anything
     /// JSON, by the members that are known: those that name somebody, and those that anybody may see.
     case json(names: Set<String>, others: Set<String>)
+    /// The inside of a JSON string: a stand-in that tells its shape, and a pseudonym.
+    case jsonText, jsonName
+    /// A number in decimal digits: a stand-in, and another number.
+    case decimal, decimalName
+    /// Letters that say nothing, and a text that keeps its signs even where there is no room for shapes.
+    case letters, lead
     case zero
   }
 
@@ -32,6 +38,8 @@ package final class FrameRedactor {
   /// The frame in hand: the next one has its memory.
   @exclusivity(unchecked) private var text = FrameText()
   @exclusivity(unchecked) private var reader = FieldReader()
+  /// The names of members by which the frames of a plan are read, by its name.
+  @exclusivity(unchecked) private var contentNames: [String: Set<[UInt8]>] = [:]
   /// The frame as its fields are read: the next one has its memory.
   @exclusivity(unchecked) private var whole = FieldFrame(bytes: [], body: 0, type: "")
 
@@ -159,7 +167,23 @@ package final class FrameRedactor {
     _ bytes: RawSpan, _ body: RawSpan, _ tlvs: Span<TLVRef>
   ) {
     if plan.hasLines { return treatLine(&text, plan) }
+    if plan.readsContents { return treatGeneral(&text, frame, plan, info, direction, bytes, body, tlvs) }
     treatSession(&text, plan)
+    treatParts(&text, frame, plan, bytes, body, tlvs)
+    if let fields = plan.fields {
+      plan.read(frame, info, direction, bytes: bytes, body: body, into: &whole)
+      if whole.body == text.headerCount {
+        for mark in reader.marks(of: &whole, fields) { treat(mark, fields, &text) }
+      }
+    }
+    treatNames(&text, frame)
+  }
+
+  /// What the steps of a frame's type and its elements say of its body.
+  private func treatParts(
+    _ text: inout FrameText, _ frame: Frame, _ plan: ProtocolPlan, _ bytes: RawSpan, _ body: RawSpan,
+    _ tlvs: Span<TLVRef>
+  ) {
     if !frame.flags.contains(.encrypted) {
       let header = text.headerCount
       for part in plan.bodyParts(of: frame, in: bytes, body: body, tlvs: tlvs) {
@@ -172,17 +196,69 @@ package final class FrameRedactor {
         }
       }
     }
-    if let fields = plan.fields {
-      plan.read(frame, info, direction, bytes: bytes, body: body, into: &whole)
-      if whole.body == text.headerCount {
-        for mark in reader.marks(of: &whole, fields) { treat(mark, fields, &text) }
-      }
-    }
+  }
+
+  /// The client's name and the message's subject.
+  private func treatNames(_ text: inout FrameText, _ frame: Frame, _ treatment: Treatment = .name(.utf8)) {
     for (offset, count) in [
       (frame.identityOffset, frame.identityCount), (frame.subjectOffset, frame.subjectCount),
     ] where count > 0 {
       let start = offset - frame.headerCount + text.headerCount
-      text.set(start..<start + count, .name(.utf8))
+      text.set(start..<start + count, treatment)
+    }
+  }
+
+  /// A frame of the general reader: what it is read by stays. Of JSON, the signs stay, and the names of members that the profile knows.
+  private func treatGeneral(
+    _ text: inout FrameText, _ frame: Frame, _ plan: ProtocolPlan, _ info: ConnectionInfo, _ direction: Direction,
+    _ bytes: RawSpan, _ body: RawSpan, _ tlvs: Span<TLVRef>
+  ) {
+    guard let layout = plan.layout(of: frame, in: bytes, isFromServer: direction == .serverToClient) else { return }
+    var marks: [FieldMark] = []
+    var known: Set<[UInt8]> = []
+    if let fields = plan.fields {
+      plan.read(frame, info, direction, bytes: bytes, body: body, into: &whole)
+      if whole.body == text.headerCount { (marks, known) = reader.contentMarks(of: &whole, fields) }
+    }
+    JSONRedaction.treat(&text, lead: layout.lead)
+    if let json = layout.json {
+      if layout.isMalformed {
+        text.set(json, .letters)
+      } else {
+        if contentNames[plan.name] == nil { contentNames[plan.name] = plan.contentNames }
+        known.formUnion(contentNames[plan.name] ?? [])
+        JSONRedaction.treat(&text, json, known: known)
+      }
+    } else {
+      treatParts(&text, frame, plan, bytes, body, tlvs)
+    }
+    for range in layout.kept { text.fix(range) }
+    if let session = layout.session {
+      let binary: Treatment =
+        layout.sessionCoding == .bcd ? .digits : .number(littleEndian: layout.isSessionLittleEndian)
+      text.set(session, layout.isSessionText ? .jsonName : layout.isSessionDecimal ? .decimalName : binary)
+    }
+    for mark in marks {
+      guard let fields = plan.fields else { break }
+      guard let json = layout.json, json.contains(mark.range.lowerBound), case .value(let field, let form) = mark.kind
+      else {
+        treat(mark, fields, &text)
+        continue
+      }
+      let sensitivity = fields.fields.indices.contains(field) ? fields.fields[field].sensitivity : nil
+      text.set(mark.range, Self.treatment(json: form, sensitivity), isSensitive: sensitivity != nil)
+    }
+    treatNames(&text, frame, layout.json == nil ? .name(.utf8) : .jsonName)
+  }
+
+  /// What becomes of a value of JSON.
+  private static func treatment(json form: FieldMark.Form, _ sensitivity: FieldSensitivity?) -> Treatment {
+    switch (form, sensitivity) {
+    case (.number, nil): .keep
+    case (.number, .identity): .decimalName
+    case (.number, _): .decimal
+    case (_, nil), (_, .identity): .jsonName
+    default: .jsonText
     }
   }
 

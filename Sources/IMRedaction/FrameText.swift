@@ -89,7 +89,7 @@ struct FrameText {
       while end < old.count, which[end] == number { end += 1 }
       if number != 0 {
         var made = redactor.replacement(Array(old[i..<end]), treatments[Int(number)])
-        if isPlain, [.text(.utf8), .text(.ascii), .anything].contains(treatments[Int(number)]) {
+        if isPlain, [.text(.utf8), .text(.ascii), .anything, .jsonText].contains(treatments[Int(number)]) {
           made = [UInt8](repeating: CharacterShape.letter, count: end - i)
         }
         for (offset, byte) in made.prefix(end - i).enumerated() { new[i + offset] = byte }
@@ -140,6 +140,14 @@ extension FrameRedactor {
     case .text(let encoding): return CharacterShape.text(bytes, encoding)
     case .anything: return CharacterShape.anything(bytes)
     case .json(let known, let others): return JSONRedaction.rewritten(bytes, names: known, others: others, names)
+    case .jsonText: return JSONRedaction.standIn(bytes)
+    case .jsonName:
+      return bytes.contains(UInt8(ascii: "\\")) ? JSONRedaction.standIn(bytes) : cache.text(bytes, .utf8)
+    case .decimalName where bytes.allSatisfy { $0 &- 0x30 < 10 }: return JSONRedaction.number(bytes, names)
+    // Signs and exponents stay, so that it is a number.
+    case .decimal, .decimalName: return bytes.map { $0 &- 0x30 < 10 ? UInt8(ascii: "1") : $0 }
+    case .lead: return CharacterShape.text(bytes, .utf8)
+    case .letters: return [UInt8](repeating: CharacterShape.letter, count: bytes.count)
     case .zero: return [UInt8](repeating: 0, count: bytes.count)
     }
   }

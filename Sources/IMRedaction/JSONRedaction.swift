@@ -37,6 +37,44 @@ enum JSONRedaction {
     return result
   }
 
+  /// Says what becomes of the JSON text at `range`, which can be read: its signs stay, and so do `known` names of members; other strings and
+  /// numbers get stand-ins.
+  static func treat(_ text: inout FrameText, _ range: Range<Int>, known: Set<[UInt8]>) {
+    let bytes = Array(text.old[range.clamped(to: 0..<text.old.count)])
+    text.set(range, .keep)
+    var i = 0
+    while i < bytes.count {
+      let first = range.lowerBound + i
+      switch bytes[i] {
+      case UInt8(ascii: "\""):
+        let end = endOfString(bytes, i)
+        let inner = i + 1..<max(i + 1, end - 1)
+        if !isKey(bytes, end) || !known.contains(Array(bytes[inner])) {
+          text.set(first + 1..<first + 1 + inner.count, .jsonText)
+        }
+        i = end
+      case 0x30...0x39:
+        let end = bytes[i...].firstIndex { !(0x30...0x39).contains($0) } ?? bytes.count
+        text.set(first..<range.lowerBound + end, .decimal)
+        i = end
+      default: i += 1
+      }
+    }
+  }
+
+  /// Says what becomes of the bytes in front of a JSON text: the digits stay, by which the frame is read, and other characters get stand-ins.
+  static func treat(_ text: inout FrameText, lead range: Range<Int>) {
+    let range = range.clamped(to: 0..<text.old.count)
+    text.set(range, .keep)
+    var i = range.lowerBound
+    while i < range.upperBound {
+      let first = i
+      while i < range.upperBound, text.old[i] &- 0x30 >= 10 { i += 1 }
+      text.set(first..<i, .lead)
+      while i < range.upperBound, text.old[i] &- 0x30 < 10 { i += 1 }
+    }
+  }
+
   private static func isKey(_ bytes: [UInt8], _ end: Int) -> Bool {
     bytes[end...].first { ![0x20, 0x09, 0x0a, 0x0d].contains($0) } == UInt8(ascii: ":")
   }
@@ -48,12 +86,13 @@ enum JSONRedaction {
   }
 
   /// Escapes would not be such with other letters behind them.
-  private static func standIn(_ bytes: [UInt8]) -> [UInt8] {
+  static func standIn(_ bytes: [UInt8]) -> [UInt8] {
     let quotes = [UInt8(ascii: "\\"), UInt8(ascii: "\"")]
     return CharacterShape.text(bytes.map { quotes.contains($0) ? UInt8(ascii: "x") : $0 }, .utf8)
   }
 
-  private static func number(_ digits: [UInt8], _ names: Pseudonyms) -> [UInt8] {
+  /// Another number with as many digits, or a stand-in.
+  static func number(_ digits: [UInt8], _ names: Pseudonyms) -> [UInt8] {
     guard let value = UInt64(String(decoding: digits, as: UTF8.self)) else { return standIn(digits) }
     let made = Array(String(names.number(value, maximum: UInt64(Int64.max))).utf8)
     return made.count == digits.count ? made : standIn(digits)

@@ -262,16 +262,18 @@ package final class RedactionSink: EngineSink {
     let plan = plans[index]
     let isCarried: Bool = if case .frame(let isCarried)? = travelling?.chunk.kind { isCarried } else { false }
     let offset = travelling?.chunk.streamOffset ?? frame.streamOffset
+    // Other frames end where a delimiter is, but are not read by it.
+    let isDelimited = plan.isDelimited && !plan.readsContents
     guard
       let new = redactor.rewrite(
         frame, plan, connection, direction, bytes: bytes, body: body, tlvs: tlvs,
-        wire: plan.isDelimited ? travelling?.bytes : nil)
+        wire: isDelimited ? travelling?.bytes : nil)
     else {
       counts.gone += 1
       return
     }
     counts.rewritten += 1
-    if plan.isDelimited {
+    if isDelimited {
       var kept: KeptBytes = [plan.delimiter]
       if plan.hasLines { kept.insert(0x0d) }
       change(way) { $0.kept = kept }
@@ -281,7 +283,7 @@ package final class RedactionSink: EngineSink {
     if carried[way]?.isPacked == true {
       plain = redactor.rewrite(
         frame, plan, connection, direction, bytes: bytes, body: body, tlvs: tlvs,
-        wire: plan.isDelimited ? travelling?.bytes : nil, isPlain: true)
+        wire: isDelimited ? travelling?.bytes : nil, isPlain: true)
     }
     for (bytes, place) in carried[way]?.place(new, plain: plain, at: offset) ?? [] { put(bytes, at: place, way) }
     account(way)

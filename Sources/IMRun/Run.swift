@@ -30,7 +30,7 @@ package struct Run {
   /// Who has the ends of connections on this host; `nil` but live.
   package let owners: ConnectionOwners?
 
-  /// `rewrites`: frames are rewritten in place, so protocols that are read by their contents are left out; to ask for one is an error.
+  /// `rewrites`: frames are rewritten in place, so protocols of which that is not possible are left out; to ask for one is an error.
   package init(
     input: InputOptions, decode: DecodeOptions, report: ReportOptions, rewrites: Bool = false
   ) throws(UsageError) {
@@ -50,8 +50,8 @@ package struct Run {
     do throws(ProfileError) { all = try loadProfiles(decode.profiles) } catch {
       throw UsageError(message: error.description)
     }
-    plans = rewrites ? all.filter { !$0.readsContents } : all
-    let left = all.filter(\.readsContents).map(\.name)
+    plans = rewrites ? all.filter(\.isRewritable) : all
+    let left = all.filter { !$0.isRewritable }.map(\.name)
     if rewrites, !left.isEmpty, decode.profiles != profileNames([]) {
       throw UsageError(
         message:

@@ -258,7 +258,8 @@ extension UnsafePointer<Plan> {
     return true
   }
 
-  private static func begins(_ bytes: borrowing Bytes, _ at: Int, _ end: Int) -> Bool {
+  /// Whether a JSON value other than a bare word or number begins at `at`.
+  static func begins(_ bytes: borrowing Bytes, _ at: Int, _ end: Int) -> Bool {
     at < end && (bytes.u8(at) == 0x7b || bytes.u8(at) == 0x5b || bytes.u8(at) == 0x22)
   }
 
