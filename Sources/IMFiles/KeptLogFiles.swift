@@ -12,6 +12,8 @@ struct KeptLogFiles {
     var byteCount: UInt64
     /// Its lines, but for the first where all files of its series begin with it.
     var documents: UInt64
+    /// Whether all files of its series begin with the same line.
+    var hasHead = true
   }
 
   /// The oldest first.
@@ -25,10 +27,15 @@ struct KeptLogFiles {
     byteCount += file.byteCount
   }
 
+  /// Whether there are none.
+  var isEmpty: Bool { files.isEmpty }
+
   /// Takes out the file of a series with this number, if it is there.
-  mutating func remove(_ series: Int, _ number: Int) {
-    guard let index = files.firstIndex(where: { $0.series == series && $0.number == number }) else { return }
-    byteCount -= files.remove(at: index).byteCount
+  mutating func remove(_ series: Int, _ number: Int) -> File? {
+    guard let index = files.firstIndex(where: { $0.series == series && $0.number == number }) else { return nil }
+    let file = files.remove(at: index)
+    byteCount -= file.byteCount
+    return file
   }
 
   /// Takes out the file that goes first: the oldest that was shipped whole, else the oldest.
@@ -42,7 +49,7 @@ struct KeptLogFiles {
 
 /// How far `imdump ship` has sent the files of a folder, as its state beside them says.
 struct ShippedFiles {
-  private let offsets: [String: UInt64]
+  private let files: [String: ShipState.File]
 
   /// Reads the state in the folder that `handle` has open; `nil` where there is none that this process may read.
   init?(in handle: Int32) {
@@ -52,11 +59,16 @@ struct ShippedFiles {
     guard let bytes = ShipStore.contents(file, limit: ShipState.maximumBytes), let state = ShipState(bytes) else {
       return nil
     }
-    offsets = Dictionary(state.files.map { ($0.name, $0.offset) }, uniquingKeysWith: max)
+    files = Dictionary(state.files.map { ($0.name, $0) }, uniquingKeysWith: { $0.offset < $1.offset ? $1 : $0 })
   }
 
   /// Whether all of a file of so many bytes was sent.
-  func hasAll(of name: String, _ byteCount: UInt64) -> Bool { offsets[name].map { $0 >= byteCount } ?? false }
-  /// Whether nothing of a file was sent.
-  func hasNothing(of name: String) -> Bool { (offsets[name] ?? 0) == 0 }
+  func hasAll(of name: String, _ byteCount: UInt64) -> Bool { files[name].map { $0.offset >= byteCount } ?? false }
+
+  /// Documents of a file that are neither sent nor in the memory of `imdump ship`, which sends them even if the file is removed.
+  func unsent(of name: String, _ file: KeptLogFiles.File) -> UInt64 {
+    let taken = files[name].map { $0.lines &+ $0.held } ?? 0
+    let documents = taken - (file.hasHead ? min(1, taken) : 0)
+    return file.documents - min(file.documents, documents)
+  }
 }

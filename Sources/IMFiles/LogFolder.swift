@@ -200,7 +200,9 @@ package final class LogFolder {
     series[dataset.index] = Series(file: file, number: number, headCount: file.byteCount)
     if let count = options.fileCount, number > count {
       remove(dataset, number - count)
-      kept.remove(dataset.index, number - count)
+      if let file = kept.remove(dataset.index, number - count) {
+        removed(Self.name(file, run), file, ShippedFiles(in: handle), for: "--log-files")
+      }
     }
     return file
   }
@@ -209,23 +211,25 @@ package final class LogFolder {
   private func keepTotal() {
     guard let limit = options.totalByteCount else { return }
     let open = series.reduce(0) { $0 + ($1.file?.byteCount ?? 0) }
-    guard kept.byteCount + open > limit else { return }
+    guard !kept.isEmpty, kept.byteCount + open > limit else { return }
     let shipped = ShippedFiles(in: handle)
     while kept.byteCount + open > limit,
       let file = kept.removeFirst(isShipped: { shipped?.hasAll(of: Self.name($0, run), $0.byteCount) ?? false })
     {
       let dataset = LogSeries.allCases[file.series]
       remove(dataset, file.number)
-      removed(Self.name(file, run), file, shipped)
+      removed(Self.name(file, run), file, shipped, for: "--log-total")
     }
   }
 
-  /// Reports a file that went before it was sent. What is lost with it is counted where that is known: nothing of it was sent.
-  private func removed(_ name: String, _ file: KeptLogFiles.File, _ shipped: ShippedFiles?) {
+  /// Reports a file that was removed before `imdump ship` had sent all of it, and counts what is lost with it.
+  private func removed(_ name: String, _ file: KeptLogFiles.File, _ shipped: ShippedFiles?, for option: String) {
     guard let shipped, !shipped.hasAll(of: name, file.byteCount) else { return }
-    if shipped.hasNothing(of: name) { losses.dropped += file.documents }
+    let unsent = shipped.unsent(of: name, file)
+    guard unsent > 0 else { return }
+    losses.dropped += unsent
     logError(
-      "\(options.folder)/\(name): removed for --log-total before imdump ship had sent it, with \(grouped(file.documents)) documents"
+      "\(options.folder)/\(name): removed for \(option) before imdump ship had sent it; \(grouped(unsent)) of \(grouped(file.documents)) documents are lost"
     )
   }
 
@@ -235,7 +239,7 @@ package final class LogFolder {
     kept.add(
       KeptLogFiles.File(
         series: dataset.index, number: series[dataset.index].number, byteCount: file.byteCount,
-        documents: series[dataset.index].documents))
+        documents: series[dataset.index].documents, hasHead: series[dataset.index].headCount > 0))
     series[dataset.index].file = nil
   }
 

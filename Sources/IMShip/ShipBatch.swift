@@ -224,20 +224,36 @@ package struct ShipBatch: Sendable {
 
   // MARK: Progress
 
-  /// How far each file counts as sent: where its first pending document begins, or where its last document ends.
-  package var sentTo: [Int: UInt64] {
-    var result: [Int: UInt64] = [:]
-    var hasPending: Set<Int> = []
-    for entry in entries where !hasPending.contains(entry.file) {
-      if entry.outcome.isPending {
-        hasPending.insert(entry.file)
-        result[entry.file] = entry.start
+  /// How far a file is sent.
+  package struct Progress: Equatable, Sendable {
+    /// Where its first pending document begins, or where its last document ends.
+    package var sentTo: UInt64 = 0
+    /// Lines of the batch before `sentTo`, and from there on.
+    package var sent: UInt64 = 0, held: UInt64 = 0
+
+    /// Nothing.
+    package init() {}
+  }
+
+  /// How far each file is sent.
+  package var progress: [Int: Progress] {
+    var result: [Int: Progress] = [:]
+    for entry in entries {
+      var progress = result[entry.file] ?? Progress()
+      if entry.outcome.isPending || progress.held > 0 {
+        if progress.held == 0 { progress.sentTo = entry.start }
+        progress.held += 1
       } else {
-        result[entry.file] = entry.end
+        progress.sentTo = entry.end
+        progress.sent += 1
       }
+      result[entry.file] = progress
     }
     return result
   }
+
+  /// How far each file counts as sent: where its first pending document begins, or where its last document ends.
+  package var sentTo: [Int: UInt64] { progress.mapValues(\.sentTo) }
 
   /// A document that is refused for good.
   package struct Refused: Equatable, Sendable {

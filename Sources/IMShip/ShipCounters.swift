@@ -28,6 +28,9 @@ package struct ShipCounters: Equatable, Sendable {
         ("{outcome=\"refused\"}", "\(totals.refused)"), ("{outcome=\"lost\"}", "\(totals.lost)"),
       ])
       + family(
+        "imdump_ship_lost_files", "counter", "Files that were gone before all of them was sent.",
+        [("", "\(totals.lostFiles)")])
+      + family(
         "imdump_ship_requests", "counter", "Requests of this run by outcome.",
         [("{outcome=\"done\"}", "\(done)"), ("{outcome=\"again\"}", "\(again)"), ("{outcome=\"denied\"}", "\(denied)")])
       + family("imdump_ship_bytes", "counter", "Bytes of documents that this run has finished.", [("", "\(bytes)")])

@@ -26,13 +26,21 @@ package struct ShipState: Equatable, Sendable {
     package var offset: UInt64
     /// The hash of the last `ShipState.tailCount` bytes before `offset`, or of all that are there.
     package var tail: UInt64
+    /// Lines before `offset`, and those after it that are in memory: they are sent even if the file is removed.
+    package var lines: UInt64, held: UInt64
+    /// Bytes of the file when it was seen last.
+    package var size: UInt64
 
     /// These.
-    package init(name: String, identity: FileIdentity, offset: UInt64, tail: UInt64) {
+    package init(
+      name: String, identity: FileIdentity, offset: UInt64, tail: UInt64, lines: UInt64 = 0, held: UInt64 = 0,
+      size: UInt64 = 0
+    ) {
       self.name = name
       self.identity = identity
       self.offset = offset
       self.tail = tail
+      (self.lines, self.held, self.size) = (lines, held, size)
     }
   }
 
@@ -40,6 +48,8 @@ package struct ShipState: Equatable, Sendable {
   package struct Totals: Equatable, Sendable {
     /// Stored by this command, there already, refused for good, and gone before they were sent.
     package var stored: UInt64 = 0, known: UInt64 = 0, refused: UInt64 = 0, lost: UInt64 = 0
+    /// Files that were gone before all of them was sent.
+    package var lostFiles: UInt64 = 0
 
     /// None.
     package init() {}
@@ -66,11 +76,12 @@ package struct ShipState: Equatable, Sendable {
   package var text: String {
     let files = files.map {
       "  {\"name\": \(quotedJSON($0.name)), \"inode\": \"\($0.identity.inode)\", \"first\": \"\($0.identity.first)\", "
-        + "\"offset\": \($0.offset), \"tail\": \"\($0.tail)\"}"
+        + "\"offset\": \($0.offset), \"tail\": \"\($0.tail)\", "
+        + "\"lines\": \($0.lines), \"held\": \($0.held), \"size\": \($0.size)}"
     }
     return """
       {"version": 1, "cluster": \(quotedJSON(cluster)), "refused_bytes": \(refusedBytes),
-       "stored": \(totals.stored), "known": \(totals.known), "refused": \(totals.refused), "lost": \(totals.lost),
+       "stored": \(totals.stored), "known": \(totals.known), "refused": \(totals.refused), "lost": \(totals.lost), "lost_files": \(totals.lostFiles),
        "files": [
       \(files.joined(separator: ",\n"))
        ]}
@@ -102,6 +113,7 @@ package struct ShipState: Equatable, Sendable {
       if scanner.spells(key, "known") { state.totals.known = UInt64(number) }
       if scanner.spells(key, "refused") { state.totals.refused = UInt64(number) }
       if scanner.spells(key, "lost") { state.totals.lost = UInt64(number) }
+      if scanner.spells(key, "lost_files") { state.totals.lostFiles = UInt64(number) }
       return true
     }
     guard isRead, scanner.isAtEnd, version == 1 else { return nil }
@@ -110,11 +122,15 @@ package struct ShipState: Equatable, Sendable {
 
   private static func file(_ scanner: inout JSONScanner) -> File? {
     var name: String?, offset: UInt64?
+    var (lines, held, size): (UInt64, UInt64, UInt64) = (0, 0, 0)
     var numbers: (inode: UInt64?, first: UInt64?, tail: UInt64?) = (nil, nil, nil)
     let isRead = scanner.members { scanner, key in
       guard scanner.next == UInt8(ascii: "\"") else {
-        guard scanner.spells(key, "offset"), let number = scanner.integer(), number >= 0 else { return false }
-        offset = UInt64(number)
+        guard let number = scanner.integer(), number >= 0 else { return false }
+        if scanner.spells(key, "offset") { offset = UInt64(number) }
+        if scanner.spells(key, "lines") { lines = UInt64(number) }
+        if scanner.spells(key, "held") { held = UInt64(number) }
+        if scanner.spells(key, "size") { size = UInt64(number) }
         return true
       }
       guard let range = scanner.text() else { return false }
@@ -127,7 +143,10 @@ package struct ShipState: Equatable, Sendable {
     }
     guard isRead, let name, let offset, let inode = numbers.inode, let first = numbers.first, let tail = numbers.tail
     else { return nil }
-    return File(name: name, identity: FileIdentity(inode: inode, first: first), offset: offset, tail: tail)
+    return File(
+      name: name, identity: FileIdentity(inode: inode, first: first), offset: offset, tail: tail, lines: lines,
+      held: held,
+      size: size)
   }
 
   /// The index in `files` of a file that is `name` now: the same inode and first line, or where a copy or another disk changed

@@ -52,6 +52,7 @@ import Testing
     let change = try #require(applied)
     #expect((change.stored, change.known, change.later, change.refused) == (1, 1, 1, 1))
     #expect(batch.sentTo == [0: length])
+    #expect(batch.progress[0].map { [$0.sent, $0.held] } == [1, 3])
     // The refused one comes after one that is pending: it is told when that is done.
     #expect(batch.refused(after: { _ in 0 }).isEmpty)
     let text = String(decoding: batch.body(limit: 1 << 20), as: UTF8.self)
@@ -59,6 +60,7 @@ import Testing
     _ = try batch.apply(Self.answer(Self.item(201)))
     #expect(batch.isDone)
     #expect(batch.sentTo == [0: 4 * length])
+    #expect(batch.progress[0].map { [$0.sent, $0.held] } == [4, 0])
     let refused = batch.refused(after: { _ in length })
     #expect(refused.map(\.0.start) == [3 * length])
     #expect(refused.first?.0.text == "400 t: r")

@@ -17,9 +17,11 @@ import Testing
     state.cluster = "a\"b"
     state.refusedBytes = 7
     (state.totals.stored, state.totals.known, state.totals.refused, state.totals.lost) = (1, 2, 3, 4)
+    state.totals.lostFiles = 5
     state.files = [
       ShipState.File(name: "a\\\n.ndjson", identity: FileIdentity(inode: .max, first: .max), offset: 5, tail: .max - 1),
-      ShipState.File(name: "b", identity: FileIdentity(inode: 1, first: 2), offset: 0, tail: 3),
+      ShipState.File(
+        name: "b", identity: FileIdentity(inode: 1, first: 2), offset: 0, tail: 3, lines: 4, held: 5, size: 6),
     ]
     #expect(ShipState(Array(state.text.utf8)) == state)
     _ = try JSONSerialization.jsonObject(with: Data(state.text.utf8))

@@ -19,19 +19,24 @@ final class ShipFiles {
     var identity: FileIdentity
     /// Bytes that are there, that are sent, and that the batch has.
     var size: UInt64, offset: UInt64, taken: UInt64
+    /// Lines that are sent, those of them that were sent before the batch, and lines that the batch holds.
+    var lines: UInt64 = 0, linesBefore: UInt64 = 0, held: UInt64 = 0
     /// The hash of the last bytes before `offset`.
     var tail: UInt64
     /// Seconds since 1970 of its last change.
     var changed: Int64
     var isThere = true
+    /// Whether its loss is counted.
+    var isLost = false
   }
 
   private let paths: [String]
   private let form: LogForm
   /// All files that were seen, in the order in which they are sent.
   private(set) var files: [File] = []
-  /// Whether a file went away before all of it was sent.
-  private(set) var hasLost = false
+  /// Files that went away before all of them was sent, and lines that an earlier process held of such files.
+  private(set) var lost: (files: UInt64, lines: UInt64) = (0, 0)
+  private var isScanned = false
   private var reported: Set<String> = []
   private var buffer = [UInt8](repeating: 0, count: pieceCount)
 
@@ -60,14 +65,52 @@ final class ShipFiles {
   /// Bytes that are not sent.
   var pendingBytes: UInt64 { files.reduce(0) { $0 + ($1.isThere && $1.size > $1.offset ? $1.size - $1.offset : 0) } }
 
-  /// Looks for files. Throws for one that holds the other form.
-  func scan(_ state: ShipState) throws(ShipError) {
+  /// Looks for files. Throws for one that holds the other form. While a batch is sent, files keep their places.
+  func scan(_ state: ShipState, isSending: Bool = false) throws(ShipError) {
+    try look(state, isSending)
+    // A file that is renamed meanwhile may be missed by the first look.
+    if files.contains(where: { !$0.isThere && $0.size > $0.taken }) { try look(state, isSending) }
+    for index in files.indices where !files[index].isThere && files[index].size > files[index].taken {
+      guard !files[index].isLost else { continue }
+      files[index].isLost = true
+      lose(files[index].path, files[index].size - files[index].taken)
+    }
+    if !isScanned { compare(state) }
+    isScanned = true
+    if isSending { return }
+    files.removeAll { !$0.isThere }
+    files.sort { ($0.changed, $0.name.utf8.count, $0.name) < ($1.changed, $1.name.utf8.count, $1.name) }
+  }
+
+  private func lose(_ path: String, _ byteCount: UInt64) {
+    lost.files += 1
+    report("\(shown(path)) is gone; \(grouped(byteCount)) bytes of it were not sent")
+  }
+
+  /// Counts the files of an earlier process that are gone. Lines that it held were counted by nobody else.
+  private func compare(_ state: ShipState) {
+    guard
+      let folder = paths.first(where: { path in
+        var info = stat()
+        return stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
+      })
+    else { return }
+    for file in state.files where file.size > file.offset {
+      let isThere = files.contains { $0.identity.first == file.identity.first || $0.name == file.name }
+      guard !isThere else { continue }
+      lose("\(folder)/\(file.name)", file.size - file.offset)
+      // Every file of documents begins with the same one.
+      lost.lines &+= file.held - (form == .ecs && file.lines == 0 ? min(1, file.held) : 0)
+    }
+  }
+
+  private func look(_ state: ShipState, _ isSending: Bool) throws(ShipError) {
     for index in files.indices { files[index].isThere = false }
     for path in paths {
       var info = stat()
       guard stat(path, &info) == 0 else { continue }
       if info.st_mode & S_IFMT == S_IFREG {
-        try note(path, String(path.split(separator: "/").last ?? ""), info, state)
+        try note(path, String(path.split(separator: "/").last ?? ""), info, state, isSending)
         continue
       }
       guard let folder = opendir(path) else { throw ShipError(.noInput, "\(shown(path)): \(systemText(errno))") }
@@ -79,30 +122,19 @@ final class ShipFiles {
         guard name.hasSuffix(".ndjson"), !name.hasPrefix("."), name != ShipStore.refusedName else { continue }
         let whole = path.hasSuffix("/") ? path + name : "\(path)/\(name)"
         guard lstat(whole, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { continue }
-        try note(whole, name, info, state)
+        try note(whole, name, info, state, isSending)
       }
     }
-    for file in files where !file.isThere && file.size > file.offset {
-      hasLost = true
-      report("\(shown(file.path)) is gone; \(grouped(file.size - file.offset)) bytes of it were not sent")
-    }
-    files.removeAll { !$0.isThere }
-    files.sort { ($0.changed, $0.name.utf8.count, $0.name) < ($1.changed, $1.name.utf8.count, $1.name) }
   }
 
   private func report(_ text: String) { if reported.insert(text).inserted { logError(text) } }
 
-  private func note(_ path: String, _ name: String, _ info: stat, _ state: ShipState) throws(ShipError) {
+  private func note(
+    _ path: String, _ name: String, _ info: stat, _ state: ShipState, _ isSending: Bool
+  ) throws(ShipError) {
     let (inode, size) = (UInt64(info.st_ino), UInt64(max(0, info.st_size)))
-    if let index = files.firstIndex(where: { $0.identity.inode == inode }), size >= files[index].offset {
-      files[index].isThere = true
-      files[index].size = size
-      files[index].changed = Int64(info.st_mtim.tv_sec)
-      (files[index].path, files[index].name) = (path, name)
-      return
-    }
-    // Another file has its inode, or it was cut: it begins anew.
-    files.removeAll { $0.identity.inode == inode }
+    let known = files.firstIndex { $0.identity.inode == inode }
+    if let known, size >= files[known].offset, files[known].name == name { return update(known, path, name, info) }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       if errno != ENOENT { report("\(shown(path)): \(systemText(errno))") }
@@ -110,8 +142,23 @@ final class ShipFiles {
     }
     defer { close(descriptor) }
     let head = Self.read(descriptor, at: 0, count: min(Self.maximumHead, Int(clamping: size)))
+    let end = head.firstIndex(of: 10) ?? (head.count == Self.maximumHead ? head.count : nil)
+    if let known {
+      if files[known].name == name || end.map({ ShipState.hash(head[..<$0]) }) == files[known].identity.first {
+        if size >= files[known].offset { return update(known, path, name, info) }
+        // It was cut: it begins anew, after the batch.
+        if isSending {
+          files[known].isThere = true
+          return
+        }
+        files.remove(at: known)
+      } else {
+        // The file is gone, and another one has its inode.
+        files[known].identity.inode = 0
+      }
+    }
     // Without a whole first line nothing is known of it yet.
-    guard let end = head.firstIndex(of: 10) ?? (head.count == Self.maximumHead ? head.count : nil) else { return }
+    guard let end else { return }
     switch (LogForm(line: Array(head[..<end])), form) {
     case (.otlp, .ecs):
       throw ShipError(
@@ -133,8 +180,16 @@ final class ShipFiles {
       file.offset = state.files[index].offset
       file.taken = file.offset
       file.tail = state.files[index].tail
+      file.lines = state.files[index].lines
     }
     files.append(file)
+  }
+
+  private func update(_ index: Int, _ path: String, _ name: String, _ info: stat) {
+    files[index].isThere = true
+    files[index].size = UInt64(max(0, info.st_size))
+    files[index].changed = Int64(info.st_mtim.tv_sec)
+    (files[index].path, files[index].name) = (path, name)
   }
 
   private static func read(_ descriptor: Int32, at offset: UInt64, count: Int) -> [UInt8] {
@@ -152,6 +207,7 @@ final class ShipFiles {
   func fill(_ batch: inout ShipBatch, limit: Int) {
     for index in files.indices {
       files[index].taken = files[index].offset
+      (files[index].linesBefore, files[index].held) = (files[index].lines, 0)
       guard files[index].size > files[index].offset, batch.isEmpty || batch.byteCount < limit else { continue }
       fill(&batch, index, limit)
     }
@@ -166,6 +222,7 @@ final class ShipFiles {
     if Self.tail(descriptor, before: files[index].offset) != files[index].tail {
       // It was cut, and has grown beyond that: what is in it now is new.
       (files[index].offset, files[index].taken, files[index].tail) = (0, 0, ShipState.hash([]))
+      (files[index].lines, files[index].linesBefore) = (0, 0)
     }
     var at = files[index].offset, line = at
     var rest: [UInt8] = []
@@ -191,6 +248,7 @@ final class ShipFiles {
         }
         (isTooLong, line, start) = (false, next, end + 1)
         files[index].taken = next
+        files[index].held += 1
       }
       if rest.count + count - start > ShipBatch.maximumLine {
         isTooLong = true
@@ -202,16 +260,34 @@ final class ShipFiles {
     }
   }
 
-  /// Files are sent up to `offset`. Gives the state of all files.
-  func advance(_ sentTo: [Int: UInt64]) -> [ShipState.File] {
-    for (index, offset) in sentTo where files[index].offset != offset {
-      files[index].offset = offset
+  /// Files are sent as far as a batch is.
+  func advance(_ progress: [Int: ShipBatch.Progress]) {
+    for (index, sent) in progress where files[index].offset != sent.sentTo {
+      files[index].offset = sent.sentTo
+      files[index].lines = files[index].linesBefore + sent.sent
+      files[index].held = sent.held
       let descriptor = open(files[index].path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
       guard descriptor >= 0 else { continue }
-      files[index].tail = Self.tail(descriptor, before: offset)
+      files[index].tail = Self.tail(descriptor, before: sent.sentTo)
       close(descriptor)
     }
-    return files.map { ShipState.File(name: $0.name, identity: $0.identity, offset: $0.offset, tail: $0.tail) }
+  }
+
+  /// The state of all files.
+  var state: [ShipState.File] {
+    files.map {
+      ShipState.File(
+        name: $0.name, identity: $0.identity, offset: $0.offset, tail: $0.tail, lines: $0.lines, held: $0.held,
+        size: $0.isLost ? $0.taken : $0.size)
+    }
+  }
+
+  /// Sends all files from their beginning.
+  func restart() {
+    for index in files.indices {
+      (files[index].offset, files[index].taken, files[index].tail) = (0, 0, ShipState.hash([]))
+      (files[index].lines, files[index].linesBefore, files[index].held) = (0, 0, 0)
+    }
   }
 
   /// Removes files that are sent and have not changed since `time`; gives how many.

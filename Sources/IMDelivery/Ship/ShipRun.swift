@@ -49,6 +49,7 @@ final class ShipRun {
   private var batch: ShipBatch
   private var limit = batchBytes
   private var toldAt: [String: Double] = [:]
+  private var watchedAt = 0.0
   private let progress: ShipProgress
   private let gzip = Gzip()
   /// When the last of what a run has left has to be sent, once that run has ended.
@@ -74,14 +75,19 @@ final class ShipRun {
   func run() throws(ShipError) -> ExitStatus {
     defer { progress.end() }
     counters.totals = store.state.totals
-    let refusedBefore = counters.totals.refused
+    let refusedBefore = counters.totals.refused, lostBefore = counters.totals.lostFiles
     // Files of the other form are refused before anything is asked or put.
-    try ShipFiles(options.paths, form: options.form).scan(ShipState())
-    if options.form == .ecs, try !meetEngine() { return .interrupted }
+    // What an earlier process held is in no memory any more, and counts as unsent.
+    try scan()
+    try saveFiles()
+    if options.form == .ecs, try !meetEngine() {
+      note()
+      return counters.totals.lostFiles > lostBefore ? .ioError : options.follows ? .success : .interrupted
+    }
     while !isStopped {
       // Asked first: what was written before the run ended is there then.
       let isLast = hasRunEnded
-      try files.scan(store.state)
+      try scan()
       batch.removeAll()
       files.fill(&batch, limit: limit)
       if batch.isEmpty {
@@ -91,6 +97,8 @@ final class ShipRun {
         wait(Self.pause)
         continue
       }
+      // What is in memory is sent even if its file is removed meanwhile: whoever removes it counts the rest as lost.
+      try saveFiles()
       if options.form == .ecs { try send() } else { try sendTelemetry() }
     }
     note()
@@ -105,7 +113,7 @@ final class ShipRun {
         "\(IMOutput.count(totals.stored, options.form == .ecs ? "document" : "record")) stored, \(grouped(totals.known)) already known, "
           + "\(grouped(totals.refused)) refused, in all runs")
     }
-    if counters.totals.refused > refusedBefore || files.hasLost { return .ioError }
+    if counters.totals.refused > refusedBefore || counters.totals.lostFiles > lostBefore { return .ioError }
     if isStopped && !options.follows && !isWhole { return .interrupted }
     return dashboardsStatus ?? .success
   }
@@ -133,8 +141,35 @@ final class ShipRun {
       let left = end - MonotonicClock.seconds()
       guard left > 0 else { return }
       _ = poll(nil, 0, Int32(min(left, 0.2) * 1_000) + 1)
+      watch()
       progress.show(counters)
     }
+  }
+
+  /// Looks for files during a wait: some may come and go before it is over. The next scan reports what is wrong with them.
+  private func watch() {
+    let now = MonotonicClock.seconds()
+    guard now - watchedAt >= Self.pause else { return }
+    do throws(ShipError) { try scan(isSending: true) } catch { return }
+    note()
+  }
+
+  /// Looks for files, and counts those that are gone.
+  private func scan(isSending: Bool = false) throws(ShipError) {
+    watchedAt = MonotonicClock.seconds()
+    let before = files.lost
+    try files.scan(store.state, isSending: isSending)
+    guard files.lost != before else { return }
+    counters.totals.lostFiles &+= files.lost.files - before.files
+    counters.totals.lost &+= files.lost.lines - before.lines
+    store.state.totals = counters.totals
+    if !isSending { try saveFiles() }
+  }
+
+  /// Writes how far files are sent.
+  private func saveFiles() throws(ShipError) {
+    store.state.files = files.state
+    try store.write(refused: [])
   }
 
   /// Says what went wrong, each thing at most once a minute.
@@ -156,6 +191,7 @@ final class ShipRun {
       if !store.state.cluster.isEmpty, store.state.cluster != engine.cluster {
         logError("this is a different cluster: files are sent from the beginning")
         store.state.files = []
+        files.restart()
       }
       store.state.cluster = engine.cluster
     }
@@ -417,6 +453,7 @@ final class ShipRun {
 
   /// Writes how far files are sent, and what was refused.
   private func save() throws(ShipError) {
+    // Files that were found meanwhile are behind these.
     let before = files.files.map(\.offset)
     var lines: [UInt8] = []
     var count: UInt64 = 0
@@ -426,9 +463,10 @@ final class ShipRun {
       count += UInt64(refused.records)
       lines += RefusedLine.bytes(refused, line, file: file.name)
     }
-    let sentTo = batch.sentTo
-    counters.bytes += sentTo.reduce(0) { $0 + ($1.value > before[$1.key] ? $1.value - before[$1.key] : 0) }
-    store.state.files = files.advance(sentTo)
+    let sent = batch.progress
+    for (index, file) in sent where file.sentTo > before[index] { counters.bytes += file.sentTo - before[index] }
+    files.advance(sent)
+    store.state.files = files.state
     counters.totals.refused += count
     store.state.totals = counters.totals
     try store.write(refused: lines)

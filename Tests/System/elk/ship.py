@@ -2,9 +2,12 @@
 import json
 import os
 import random
+import re
 import resource
 import subprocess
 import time
+
+from live import load
 
 from . import bulk, documents
 from .shipping import until
@@ -27,7 +30,7 @@ class Ship:
             stdout=subprocess.DEVNULL, stderr=open(self.said, "ab"), env={**os.environ, **(environment or {})})
 
     def run(self, *words, **options):
-        return self.begin(*words, **options).wait(120)
+        return self.begin(*words, **options).wait(600)
 
     def text(self):
         with open(self.said, encoding="utf-8", errors="replace") as file:
@@ -68,14 +71,18 @@ def killed(binary, folder, lines, report, times=50):
                 # A file gets another name, as logrotate has it.
                 os.rename(os.path.join(ship.logs, "imdump.message.RUN-%d.ndjson" % (1 + number // 10)),
                           os.path.join(ship.logs, "renamed-%d.ndjson" % number))
+            seen, wanted = receiver.requests, random.randrange(8)
             process = ship.begin("--follow")
-            time.sleep(random.uniform(0.02, 0.5))
+            # At any moment, also before the first request: counted in requests, so that a slow machine gets as far.
+            until(20, lambda: receiver.requests >= seen + wanted)
+            time.sleep(random.uniform(0, 0.1))
             if number % 5 == 4:
                 receiver.end()
             process.kill()
             process.wait()
             if number % 5 == 4:
                 receiver.begin()
+        report.note("%d documents of %d had arrived before the last run" % (len(receiver.streams), len(lines)))
         report.equal("killed %d times: the last run" % times, ship.run(), 0)
         holds("killed %d times" % times, receiver, lines, report, ship)
         report.note("answers: %s, %d requests" % (receiver.answers, receiver.requests))
@@ -112,6 +119,61 @@ def followed(binary, folder, lines, report):
     finally:
         process.kill()
         process.wait()
+        receiver.end()
+
+
+def counter(path, name):
+    """The value of a counter of --metrics-file; none where it has none yet."""
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as file:
+        return next((int(line.split()[-1]) for line in file if line.startswith(name + " ")), None)
+
+
+def outgrown(binary, folder, _, report):
+    """The engine is away while a run writes more than --log-total: what is counted as lost is what does not arrive. With more room, nothing is."""
+    path = os.path.join(folder, "load.pcap")
+    os.makedirs(folder)
+    load.Load(path, 5_000, 2)
+    with open(path, "rb") as file:
+        packets = file.read()
+    words = ["-q", "-r", "-", "--message-log", "all"]
+    printed = subprocess.run([binary, *words, "--format", "ecs"], input=packets, check=True, stdout=subprocess.PIPE).stdout.splitlines()
+    wanted = len({documents.key(line) for line in printed})
+    for name, total, kills in (("large enough", "64M", 3), ("too small", "3M", 0), ("too small, killed", "3M", 3)):
+        receiver = bulk.Receiver().begin()
+        ship = Ship(binary, os.path.join(folder, total + str(kills)), receiver.port)
+        counters = os.path.join(folder, "counters")
+        process = ship.begin("--follow", "--metrics-file", counters)
+        run = subprocess.Popen([binary, *words, "--log-dir", ship.logs, "--log-size", "256k", "--log-total", total],
+                               stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        pieces = 40
+        for number in range(pieces):
+            run.stdin.write(packets[len(packets) * number // pieces:len(packets) * (number + 1) // pieces])
+            run.stdin.flush()
+            if number == pieces // 4:
+                receiver.end()
+            if number > pieces // 4 and number % 8 == 0 and kills:
+                process.kill()
+                process.wait()
+                process = ship.begin("--follow", "--metrics-file", counters)
+            time.sleep(0.15)
+        said = run.communicate()[1].decode()
+        receiver.begin()
+        until(120, lambda: counter(counters, "imdump_ship_lag_bytes") == 0)
+        process.terminate()
+        status = process.wait(60)
+        last = ship.run("--metrics-file", counters)
+        arrived = len(receiver.streams)
+        counted = sum(int(n.replace(",", "")) for n in re.findall(r"([0-9,]+) of [0-9,]+ documents are lost", said))
+        held = counter(counters, 'imdump_ship_documents_total{outcome="lost"}')
+        report.equal("--log-total %s: documents that do not arrive, %d and %d are counted" % (name, counted, held),
+                     wanted - arrived, counted + held)
+        report.check("--log-total %s: documents are lost where there is no room" % name, (wanted - arrived > 0) == ("small" in name))
+        report.equal("--log-total %s: status" % name, run.returncode, 0)
+        if not kills or total == "64M":
+            report.equal("--log-total %s: status of ship" % name, max(status, last), 74 if "small" in name else 0)
+        report.check("--log-total %s: ship names the files" % name, ("is gone" in ship.text()) == ("small" in name), ship.text()[-500:])
         receiver.end()
 
 
@@ -207,5 +269,5 @@ def cost(binary, folder, lines, report):
 def check(binary, folder, report):
     lines = documents.made(binary, folder)
     report.note("%d documents, %.1f MB" % (len(lines), sum(map(len, lines)) / 1e6))
-    for part in (dashboards, followed, refused, killed, cost):
+    for part in (dashboards, followed, outgrown, refused, killed, cost):
         part(binary, os.path.join(folder, part.__name__), lines, report)
