@@ -46,13 +46,23 @@ package struct GroupWriter {
     let who = grouping == .session ? ["session", "profile", "client", "server"] : [grouping.rawValue]
     let rows =
       order.map { row(book.groups[$0], isOthers: false) } + (book.others.map { [row($0, isOthers: true)] } ?? [])
-    let titles = who + columns.titles + (time == .none ? [] : ["first", "last"])
+    let titles = who + columns.titles + timeTitles(order.map { book.groups[$0] })
     // Most captures have no message that asks for no answer.
     let dropped = titles.indices.filter { i in titles[i] == "one-way" && rows.allSatisfy { $0[i] == "0" } }
     func shown(_ cells: [String]) -> [String] { cells.indices.filter { !dropped.contains($0) }.map { cells[$0] } }
     var table = TextTable(shown(titles))
     for row in rows { table.add(shown(row)) }
     table.write(to: &out, width: width)
+  }
+
+  /// The titles of the columns of `span`: times of day name their zone.
+  private func timeTitles(_ groups: [GroupMetrics]) -> [String] {
+    guard time != .none else { return [] }
+    guard time == .timeOfDay || time == .sinceLast, let first = groups.map(\.firstAt.seconds).min(),
+      let last = groups.map(\.lastAt.seconds).max()
+    else { return ["first", "last"] }
+    let label = zone.label(from: first, to: last)
+    return ["first \(label)", time == .sinceLast ? "last" : "last \(label)"]
   }
 
   private func row(_ group: GroupMetrics, isOthers: Bool) -> [String] {

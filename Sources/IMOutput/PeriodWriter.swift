@@ -16,8 +16,11 @@ package struct PeriodWriter {
   private let hasChecksums: Bool
   private let width: Int?
   private let bounds: Bounds
+  private let zone: LocalZone
   private var times: TimeText
   private var lines = 0
+  /// When the first period of text began, in seconds since 1970.
+  private var firstStart: Int64?
   private var lastEnd: Int64?
   /// Columns of text. Those of connections, which are known when these have ended, are no part of lines that are live.
   private let columns: MetricColumns<PeriodSnapshot>
@@ -34,6 +37,7 @@ package struct PeriodWriter {
     self.isLive = isLive
     self.hasChecksums = hasChecksums
     self.bounds = bounds
+    self.zone = zone
     times = TimeText(.timeOfDay, zone)
     columns = MetricColumns(.periods, Catalogue.periods) { !isLive || $0.moment != .end }
     table = TextTable(["from"] + columns.titles)
@@ -45,8 +49,10 @@ package struct PeriodWriter {
     if isJSON { return object(row, start, end, to: &out) }
     if let lastEnd, start > lastEnd { line(["\(Self.span(start - lastEnd)) of silence"], to: &out) }
     lastEnd = end
-    if isLive, lines % Self.headerEvery == 0 { line(["from"] + columns.titles, to: &out) }
+    if isLive, lines % Self.headerEvery == 0 { line(header(from: start, to: start), to: &out) }
+    if firstStart == nil { firstStart = start }
     lines += 1
+    if !isLive { table.header = header(from: firstStart ?? start, to: start) }
     var time = ByteWriter(capacity: 32)
     times.date(Timestamp(seconds: start, fraction: 0), to: &time)
     // Day and second: periods begin at whole ones.
@@ -81,6 +87,11 @@ package struct PeriodWriter {
       end += 1 + width
     }
     out.text(text + "\n")
+  }
+
+  /// The header, which names the zone of periods that begin between these seconds.
+  private func header(from first: Int64, to last: Int64) -> [String] {
+    ["from \(zone.label(from: first, to: last))"] + columns.titles
   }
 
   /// Cells of a period's time.

@@ -242,7 +242,7 @@ private final class ConnectionPrinter {
   /// Writes a row of a live list.
   func write(live row: ListedConnection) {
     guard form == .text else { return write(row) }
-    if !hasHeading { table.writeLiveHeading(to: &out) }
+    if !hasHeading { table.writeLiveHeading(from: row.firstSeen, to: &out) }
     hasHeading = true
     table.write(live: row, to: &out)
   }

@@ -19,6 +19,14 @@ public struct LocalZone: Sendable {
     return "\(name), UTC\(Self.text(of: offset))"
   }
 
+  /// The zone as the head of a column of times names it: `+08:00`, or `UTC`. If clocks were put forward or back between `first` and
+  /// `last`, in seconds since 1970, it is `local`.
+  public func label(from first: Int64, to last: Int64) -> String {
+    let offset = offset(at: first)
+    if self.offset(at: last) != offset { return "local" }
+    return offset == 0 ? "UTC" : Self.text(of: offset)
+  }
+
   /// A distance from UTC in seconds as `+08:00`.
   public static func text(of offset: Int) -> String {
     func two(_ value: Int) -> String { (value < 10 ? "0" : "") + String(value) }

@@ -85,13 +85,14 @@ import Testing
     table.write(part: [] as [ListedConnection], to: &out) { _ in }
     table.write(part: [Self.rows[0]], to: &out) { _ in }
     let lines = out.text.split(separator: "\n", omittingEmptySubsequences: false)
-    #expect(lines.count == 4 && lines[1] == lines[2] && lines[0].contains("client"))
+    #expect(
+      lines.count == 4 && lines[1] == lines[2] && lines[0].contains("  start UTC  ") && lines[0].contains("client"))
     // Wider cells move the columns, so that a new heading follows after an empty line.
     table.write(part: [Self.rows[3]], to: &out) { _ in }
     let more = out.text.split(separator: "\n", omittingEmptySubsequences: false)
     #expect(more.count == 7 && more[3].isEmpty && more[4].contains("client"))
     var live = ByteWriter()
-    table.writeLiveHeading(to: &live)
+    table.writeLiveHeading(from: Self.rows[0].firstSeen, to: &live)
     for row in Self.rows { table.write(live: row, to: &live) }
     #expect(live.text.split(separator: "\n").count == Self.rows.count + 1)
   }

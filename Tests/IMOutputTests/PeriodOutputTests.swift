@@ -42,6 +42,7 @@ import Testing
     let text = out.text
     #expect(text.contains("\n1 min 30 s of silence\n"))
     let lines = text.split(separator: "\n")
+    #expect(lines[0].hasPrefix("from UTC "))
     #expect(lines.count == 5 && lines[1].hasPrefix("1970-01-01 00:00:00") && lines[3].hasPrefix("1970-01-01 00:01:40"))
     #expect(lines[4].hasPrefix("later"))
     let first = lines[1].split(separator: " ").map(String.init)
@@ -57,7 +58,7 @@ import Testing
     var out = ByteWriter()
     for number in 0..<45 as Range<Int64> { writer.write(number, Self.row([.acked]), to: &out) }
     let lines = out.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
-    #expect(lines.filter { $0.hasPrefix("from") }.count == 3 && lines.filter { $0.hasPrefix("1970-") }.count == 45)
+    #expect(lines.filter { $0.hasPrefix("from UTC ") }.count == 3 && lines.filter { $0.hasPrefix("1970-") }.count == 45)
     if let width {
       #expect(lines.allSatisfy { IMTerminal.cells($0) <= width })
     } else {

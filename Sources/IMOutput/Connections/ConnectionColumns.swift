@@ -12,6 +12,8 @@ struct ConnectionColumns {
     /// The zone of times; whether they have the date, and milliseconds.
     var zone = LocalZone.utc
     var hasDate = false, hasMilliseconds = true
+    /// The zone as the head of the column of times names it; empty for a head without one.
+    var zoneLabel = ""
     /// Whether words are short and numbers rounded.
     var isShort = false
   }

@@ -70,9 +70,11 @@ package struct ConnectionTable {
     }
   }
 
-  /// Appends the heading of a live list, whose columns have the width that they have for all rows.
-  package func writeLiveHeading(to out: inout ByteWriter) {
-    write(live.map { ($0.title, $0, max($0.live, $0.title.count)) }, 2, to: &out)
+  /// Appends the heading of a live list that begins at `first`; its columns have the width that they have for all rows.
+  package func writeLiveHeading(from first: Timestamp, to out: inout ByteWriter) {
+    var style = ConnectionColumns.Style(profiles: profiles, zone: zone)
+    style.zoneLabel = zone.label(from: first.seconds, to: first.seconds)
+    write(live.map { ($0.title(style), $0, max($0.live, $0.title.count)) }, 2, to: &out)
   }
 
   /// Appends one row of a live list.
@@ -93,8 +95,9 @@ package struct ConnectionTable {
 
   private func layout(_ rows: some Collection<ListedConnection>) -> Layout {
     var style = ConnectionColumns.Style(profiles: profiles, zone: zone)
-    let days = Set([rows.map(\.firstSeen).min(), rows.map(\.firstSeen).max()].compactMap { $0 }.map(day))
-    style.hasDate = days.count > 1
+    let (first, last) = (rows.map(\.firstSeen).min(), rows.map(\.firstSeen).max())
+    style.hasDate = Set([first, last].compactMap { $0 }.map(day)).count > 1
+    if let first, let last { style.zoneLabel = zone.label(from: first.seconds, to: last.seconds) }
     let whole = measure(rows, style)
     guard let width, Self.total(whole.map(\.width), 2) > width else {
       return Layout(columns: whole, style: style, gap: 2)
@@ -178,5 +181,8 @@ package struct ConnectionTable {
 
 extension ConnectionColumns.Column {
   /// The title in a table of this style.
-  func title(_ style: ConnectionColumns.Style) -> String { style.isShort ? short : title }
+  func title(_ style: ConnectionColumns.Style) -> String {
+    let text = style.isShort ? short : title
+    return title == "start" && !style.zoneLabel.isEmpty ? "\(text) \(style.zoneLabel)" : text
+  }
 }

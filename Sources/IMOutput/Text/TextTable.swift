@@ -11,6 +11,12 @@ package struct TextTable {
     self.left = left
   }
 
+  /// The header.
+  package var header: [String] {
+    get { rows[0] }
+    set { rows[0] = newValue }
+  }
+
   /// Adds a row with as many cells as the header.
   package mutating func add(_ row: [String]) { rows.append(row) }
 
