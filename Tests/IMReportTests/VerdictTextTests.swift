@@ -72,11 +72,58 @@ import Testing
     #expect(lines.allSatisfy { $0.count <= max(40, width) }, "\(lines)")
     if width >= 80 { #expect(lines.count <= VerdictText.maximumLines) }
     #expect(lines.joined().allSatisfy(\.isASCII) && !lines.joined().contains("a fourth"))
-    // Every topic keeps its first line, and truncated text is marked.
+    // Every topic keeps its first line, and what is left out is counted or marked.
     for topic in ["lost ", "heartbeats ", "round trip ", "not read "] {
       #expect(lines.contains { $0.dropFirst(2).hasPrefix(topic) }, "\(topic)")
     }
-    #expect(lines.contains { $0.hasSuffix("...") || $0.hasSuffix("~") })
+    #expect(lines.contains { $0.hasSuffix(" more: imdump why --json") || $0.hasSuffix("...") || $0.hasSuffix("~") })
+  }
+
+  /// Where there is too much for the terminal, whole sentences are left out, and both directions of round trips stay.
+  @Test func noSentenceIsCut() throws {
+    var exchanges: [MadeExchange] = .many(1, .acked) { $0.answerAfter = 26_400 }
+    exchanges += .many(1, .acked) { ($0.answerAfter, $0.direction) = (121_000, .serverToClient) }
+    exchanges += .many(2, .ackedAfterRetry)
+    exchanges += .many(2, .unanswered) { $0.cause = .peer }
+    exchanges += .many(1, .pending)
+    exchanges += .many(1, .unanswered) { $0.kind = .heartbeat }
+    var model = MadeReport.model(exchanges)
+    model.errors = (0..<19).map { "part-\($0).pcap: ends within a packet. Copy the file again, if it was copied" }
+    let lines = Self.text(model, next: ["imdump messages night.pcap --lost"])
+    #expect(lines.count == VerdictText.maximumLines && lines.allSatisfy { $0.count <= 80 }, "\(lines)")
+    #expect(!lines.joined().contains("\u{2026}"), "\(lines)")
+    #expect(lines.contains { $0.contains("client to server: p50 26.4 ms") }, "\(lines)")
+    #expect(lines.contains { $0.contains("server to client: p50 121.0 ms") }, "\(lines)")
+    // Facts come before advice.
+    let files = lines.filter { $0.contains("part-") }
+    #expect(files.count > 1 && !lines.joined().contains("Copy the file"), "\(lines)")
+    #expect(lines.contains { $0.hasSuffix("               \(38 - files.count) more: imdump why --json") }, "\(lines)")
+  }
+
+  /// The title of the ladder, the labels and what is said beside an arrow are not cut at 80 columns.
+  @Test func theLadderIsNotCut() throws {
+    var model = Self.lossy()
+    model.worst = ReportModel.WorstMessage(
+      MadeExchange(.unanswered) { ($0.cause, $0.id) = (.peer, 5) }.exchange, .message)
+    let session = "pgw.example.com;1760000000;41"
+    var ladder = Ladder(
+      serial: 1, client: "192.0.2.41:42000", server: "203.0.113.30:3868", profile: "diameter", session: session,
+      firstSeen: MadeExchange.begin)
+    var orphan = Ladder.Step(
+      label: "receipt 11529215046068762345", sequence: nil, isFromClient: false, facts: [.answer, .orphan], copy: 0)
+    orphan.exchange = nil
+    ladder.rows = [Self.row(5), Ladder.Row(at: MadeExchange.begin.advanced(by: 100_000_000), event: .step(orphan))]
+    ladder.rows.append(
+      Ladder.Row(at: MadeExchange.begin.advanced(by: 40_200_000_000), event: .step(Self.step(6))))
+    ladder.heartbeat = (20_000_000, true)
+    let lines = Self.text(model, ladder: ladder)
+    let text = lines.joined(separator: " ")
+    #expect(lines.allSatisfy { $0.count <= 80 } && !text.contains("\u{2026}"), "\(lines)")
+    for part in [session, " receipt 11529215046068762345 ", "message not in the capture"] {
+      #expect(text.contains(part), "\(part) \(lines)")
+    }
+    let silence = try #require(lines.firstIndex { $0.hasSuffix(" !  ┄ 40.1 s without a frame ┄") })
+    #expect(lines[silence + 1].hasSuffix("     ┄ 1 heartbeat missing, due every 20.0 s ┄"))
   }
 
   /// Text from traffic cannot control the terminal.
@@ -90,11 +137,15 @@ import Testing
   }
 
   /// The first copy of message `i`; the sixth message was lost.
-  private static func row(_ i: Int) -> Ladder.Row {
+  private static func step(_ i: Int) -> Ladder.Step {
     var step = Ladder.Step(
       label: "data \(i)", sequence: nil, isFromClient: true, facts: [], copy: 1, fate: .acked, exchange: UInt32(i))
     if i == 5 { (step.fate, step.cause) = (.unanswered, .peer) }
-    return Ladder.Row(at: MadeExchange.begin.advanced(by: Int64(i) * 10_000_000), event: .step(step))
+    return step
+  }
+
+  private static func row(_ i: Int) -> Ladder.Row {
+    Ladder.Row(at: MadeExchange.begin.advanced(by: Int64(i) * 10_000_000), event: .step(step(i)))
   }
 
   /// The worst message is drawn below the findings.

@@ -10,8 +10,10 @@ package import IMWire
 package struct LadderText {
   /// The columns of a packet's number with the space in front of it, at least.
   private static let leastPacketWidth = 7
-  /// The columns of a row beside its time, its packet's number and its arrow: the mark, the two sides, and a usual remark.
-  private static let besideArrow = 31
+  /// The columns of a row beside its time, its packet's number and its arrow: the mark, and the two sides.
+  private static let besideArrow = 9
+  /// The columns of a usual remark, with the space in front of it; what an arrow with its label has, at least and at most.
+  private static let usualRemark = 22, leastArrow = 20, mostArrow = 50
 
   /// What lines are drawn with.
   private struct Signs {
@@ -36,7 +38,7 @@ package struct LadderText {
     self.isASCII = isASCII
     self.width = width
     self.clock = clock
-    arrowWidth = width.map { max(20, min(50, $0 - 48)) } ?? 50
+    arrowWidth = Self.mostArrow
     timeWidth = width == nil ? 11 : 12
     signs =
       isASCII
@@ -52,32 +54,76 @@ package struct LadderText {
     writer.packetWidth = max(Self.leastPacketWidth, 1 + (lines.compactMap(\.packet).max().map { "\($0)".count } ?? 0))
     writer.timeWidth = clock != nil ? 12 : width == nil ? 11 : 10
     // As many columns less as the numbers have; on a terminal, as many as a usual remark leaves.
-    writer.arrowWidth =
-      width.map { max(20, min(50, $0 - writer.timeWidth - writer.packetWidth - Self.besideArrow)) }
-      ?? max(20, 50 - writer.packetWidth)
-    writer.whole(ladder.title, lines, to: &out)
+    writer.arrowWidth = max(Self.leastArrow, Self.mostArrow - writer.packetWidth)
+    writer.makeRoom(for: lines, remark: Self.usualRemark)
+    for text in width.map({ Self.wrapped(ladder.title, $0) }) ?? [ladder.title] { line(text, to: &out) }
+    let client = pad("client", writer.arrowWidth - 6)
+    let head = pad("", writer.timeWidth - 4) + "time" + padLeft("packet", writer.packetWidth)
+    line(head + "       " + client + "server", to: &out)
+    for one in lines { for text in writer.texts(one) { line(text, to: &out) } }
   }
 
-  private func whole(_ title: String, _ lines: [LadderLine], to out: inout ByteWriter) {
-    line(title, to: &out)
-    let client = pad("client", arrowWidth - 6)
-    line(pad("", timeWidth - 4) + "time" + padLeft("packet", packetWidth) + "       " + client + "server", to: &out)
-    for one in lines {
-      let text = text(one)
-      guard let width, cells(text) > width, !one.remark.isEmpty else {
-        line(text, to: &out)
-        continue
+  /// Lines of a ladder as text, without the numbers of packets. What is said beside an arrow has a line of its own where the width has
+  /// no room for it.
+  func texts(_ lines: [LadderLine]) -> [String] {
+    var writer = self
+    writer.makeRoom(for: lines, remark: Self.usualRemark + 5)
+    return lines.flatMap { writer.texts($0) }
+  }
+
+  /// Appends lines that `texts` has made.
+  func write(_ texts: [String], to out: inout ByteWriter) {
+    for text in texts { line(text, to: &out) }
+  }
+
+  /// Chooses the columns between the two sides on a terminal: enough for each label, and few enough for the remarks that fit beside
+  /// them, or for one of `remark` columns.
+  private mutating func makeRoom(for lines: [LadderLine], remark usual: Int) {
+    guard let room = width.map({ $0 - timeWidth - packetWidth - Self.besideArrow }) else { return }
+    let labels = lines.map { line in
+      switch line.form {
+      case .silence: 0
+      case .note: cells(line.label) + 2
+      case .message, .copy, .answer: cells(line.label) + 6
       }
-      var arrow = one
-      arrow.remark = ""
-      line(self.text(arrow), to: &out)
-      line(padLeft(one.remark, width), to: &out)
     }
+    let least = min(room, max(Self.leastArrow, labels.max() ?? 0))
+    let remarks = lines.map { $0.remark.isEmpty ? 0 : cells($0.remark) + 2 }.filter { $0 <= room - least }
+    arrowWidth = max(least, min(Self.mostArrow, room - max(usual, remarks.max() ?? 0)))
   }
 
-  /// Appends lines of a ladder, without the numbers of packets.
-  package func write(_ lines: [LadderLine], to out: inout ByteWriter) {
-    for one in lines { line(text(one), to: &out) }
+  /// One line of a ladder, or two.
+  private func texts(_ one: LadderLine) -> [String] {
+    guard let width else { return [text(one)] }
+    if one.form == .silence {
+      let room = width - timeWidth - packetWidth - Self.besideArrow - 2
+      var parts = [one.label]
+      // What is said of a silence stands behind its length.
+      if cells(one.label) > room, let colon = one.label.firstIndex(of: ":") {
+        parts = [String(one.label[..<colon]), String(one.label[colon...].dropFirst(2))]
+      }
+      let labels = parts.flatMap { Self.wrapped($0, room) }
+      return labels.indices.map { i in
+        var line = one
+        line.label = labels[i]
+        if i > 0 { line.mark = "" }
+        return text(line)
+      }
+    }
+    let whole = text(one)
+    guard cells(whole) > width, !one.remark.isEmpty else { return [whole] }
+    var arrow = one
+    arrow.remark = ""
+    return [text(arrow), padLeft(one.remark, width)]
+  }
+
+  /// A text in lines of `width` columns. A word that fits in a line, such as the name of a file in a command, is not cut.
+  static func wrapped(_ text: String, _ width: Int) -> [String] {
+    IMTerminal.wrapped(text, cells: max(20, width), keepsWords: true).map { line in
+      var line = line
+      while line.last == " " { line.removeLast() }
+      return String(line)
+    }
   }
 
   private func text(_ line: LadderLine) -> String {

@@ -54,6 +54,8 @@ package struct Verdict: Sendable {
     package let level: Level?
     /// What was found: one thought each, without a period.
     package let sentences: [String]
+    /// How many of the last sentences only explain the others: they are left out where there is little room.
+    let footnotes: Int
     /// How many, and of how many; `nil` where nothing is counted.
     package let count: UInt64?, total: UInt64?
     /// What is counted, one and more of it; `nil` where its topic says it.
@@ -88,13 +90,15 @@ package struct Verdict: Sendable {
     }
     /// How many, by cause; empty where there are none.
     package let causes: [(name: String, count: UInt64)]
+    /// Whether it can have so many sentences that the others come first where there is little room.
+    var isLong: Bool { topic == .unread }
 
     init(
       _ topic: Topic, _ level: Level?, _ sentences: [String], count: UInt64? = nil, of total: UInt64? = nil,
-      noun: Noun? = nil, causes: [(name: String, count: UInt64)] = []
+      footnotes: Int = 0, noun: Noun? = nil, causes: [(name: String, count: UInt64)] = []
     ) {
       (self.topic, self.level, self.sentences, self.count, self.total) = (topic, level, sentences, count, total)
-      (self.noun, self.causes) = (noun, causes)
+      (self.footnotes, self.noun, self.causes) = (footnotes, noun, causes)
     }
 
     /// The name of what is counted.

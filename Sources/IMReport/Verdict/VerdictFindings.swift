@@ -287,8 +287,8 @@ struct VerdictFindings {
     let others = answered == 0 ? ["of control frames and receipts: no message was answered"] : []
     let leftOut =
       retried > 0
-      ? ["excludes \(count(retried, "message")) answered after a retry, because it is unknown which copy was answered"]
+      ? ["excludes \(count(retried, "message")) answered after a retry (ambiguous)"]
       : []
-    add(.roundTrips, nil, sentences + others + leftOut)
+    all.append(.init(.roundTrips, nil, sentences + others + leftOut, footnotes: leftOut.count))
   }
 }

@@ -13,8 +13,10 @@ import IMWire
 package struct VerdictText {
   /// The most lines of a verdict at 80 columns, its ladder and its commands included.
   package static let maximumLines = 22
-  /// The rows of the worst message's ladder, where there is room for them; and at least.
-  private static let ladderRows = 7, leastLadderRows = 3
+  /// The rows of the worst message's ladder, where there is room for them; and at least: the row in front of it, and its own.
+  private static let ladderRows = 7, leastLadderRows = 2
+  /// The most lines of the ladder's title: names in traffic may be long.
+  private static let titleLines = 2
   /// Columns in front of what was found.
   private static let indent = 15
 
@@ -37,23 +39,42 @@ package struct VerdictText {
     }
     lines += wrap(Self.captured(model), width - 2).map { Line(text: $0) }
     let room = Self.maximumLines - lines.count - next.count
-    var drawn: [LadderLine] = []
-    if let ladder, let worst = model.worst {
-      drawn = ladder.excerpt(worst.exchange, count: Self.ladderRows, clock: model.zone)
-    }
-    let title = drawn.isEmpty ? 0 : 1
-    let found = findings(verdict, room - title - min(drawn.count, Self.leastLadderRows))
+    let least = drawn(ladder, model, room: room, rows: Self.leastLadderRows)
+    let found = findings(verdict, room - (least?.count ?? 0))
     for line in lines + found { write(line, to: &out) }
-    let rows = drawn.prefix(max(0, room - title - found.count))
-    if !rows.isEmpty, let ladder {
-      let lead = model.worst?.isHeartbeat == true ? "worst heartbeat: " : "worst message: "
-      write(Line(text: fit(lead + ladder.title, width - 2)), to: &out)
-      LadderText(isASCII: isASCII, width: width).write(Array(rows), to: &out)
+    if let drawn = drawn(ladder, model, room: room - found.count, rows: Self.ladderRows) {
+      for line in drawn.title { write(Line(text: line), to: &out) }
+      LadderText(isASCII: isASCII, width: width).write(drawn.rows, to: &out)
     }
     for line in next {
       plain(line, to: &out)
       out.literal("\n")
     }
+  }
+
+  // MARK: The ladder
+
+  /// The title and the rows of the worst message's ladder.
+  private struct Drawn {
+    var title: [String], rows: [String]
+    var count: Int { title.count + rows.count }
+  }
+
+  /// The ladder with at most `limit` rows, in at most `room` lines; `nil` where there is no message, or no room for it.
+  private func drawn(_ ladder: Ladder?, _ model: ReportModel, room: Int, rows limit: Int) -> Drawn? {
+    guard let ladder, let worst = model.worst else { return nil }
+    let lead = worst.isHeartbeat ? "worst heartbeat: " : "worst message: "
+    var title = wrap(lead + ladder.title, width - 2)
+    if title.count > Self.titleLines {
+      title = title.prefix(Self.titleLines - 1) + [fit(title[Self.titleLines - 1] + ellipsis, width - 2)]
+    }
+    for count in (Self.leastLadderRows...max(Self.leastLadderRows, limit)).reversed() {
+      let lines = ladder.excerpt(worst.exchange, count: count, clock: model.zone)
+      guard !lines.isEmpty else { return nil }
+      let rows = LadderText(isASCII: isASCII, width: width).texts(lines)
+      if title.count + rows.count <= room { return Drawn(title: title, rows: rows) }
+    }
+    return nil
   }
 
   // MARK: Lines
@@ -66,28 +87,78 @@ package struct VerdictText {
     var text: String
   }
 
-  /// The lines of what was found, at most `limit`: where there are more, every topic keeps its first ones.
+  /// The lines of what was found, at most `limit`. Where there are more, sentences are left out as a whole, and the last line of the
+  /// topic says so. Each topic keeps its first sentence; only a first sentence for which there is no room is cut.
   private func findings(_ verdict: Verdict, _ limit: Int) -> [Line] {
     let blocks = verdict.findings.map { finding in
-      (finding: finding, lines: finding.sentences.flatMap { wrap($0, width - Self.indent) })
+      (finding: finding, sentences: Self.ordered(finding).map { wrap($0, width - Self.indent) })
     }
-    // One line of each, then what there is room for, from the first topic on.
-    var kept = blocks.map { min(1, $0.lines.count) }
-    for (i, block) in blocks.enumerated() {
-      kept[i] += max(0, min(block.lines.count - kept[i], limit - kept.reduce(0, +)))
+    var kept = blocks.map { $0.sentences.first ?? [] }
+    func used() -> Int { kept.reduce(0) { $0 + $1.count } }
+    // The longest first sentences lose lines until there is one of each topic.
+    while used() > limit, let longest = kept.indices.max(by: { kept[$0].count < kept[$1].count }),
+      kept[longest].count > 1
+    {
+      let line = kept[longest][kept[longest].count - 2]
+      kept[longest].removeLast(2)
+      kept[longest].append(fit(line + ellipsis, width - Self.indent))
     }
-    return Array(
-      zip(blocks, kept).flatMap { block, count in
-        block.lines.prefix(count).enumerated().map { i, line in
-          let label = i == 0 ? block.finding.topic.label : ""
-          let isCut = i + 1 == count && count < block.lines.count
-          let text = isCut ? fit(line + (isASCII ? " ..." : " \u{2026}"), width - Self.indent) : line
-          return Line(
-            level: i == 0 ? block.finding.level : nil,
-            text: label + String(repeating: " ", count: Self.indent - 2 - label.count) + text)
-        }
-      }.prefix(max(0, limit)))
+    // Then what there is room for, from the first topic on; of what was not read last, since it may be long.
+    let order = blocks.indices.sorted { !blocks[$0].finding.isLong && blocks[$1].finding.isLong }
+    for i in order {
+      let (finding, others) = (blocks[i].finding, blocks[i].sentences.dropFirst())
+      let lines = more(finding, others, limit - used())
+      kept[i] += lines
+      // Without room for that, the mark of what is cut stands behind the first sentence.
+      guard lines.isEmpty, others.count > finding.footnotes, let last = kept[i].popLast() else { continue }
+      kept[i].append(fit(last + ellipsis, width - Self.indent))
+    }
+    let lines = zip(blocks, kept).flatMap { block, lines in
+      lines.enumerated().map { i, line in
+        let label = i == 0 ? block.finding.topic.label : ""
+        return Line(
+          level: i == 0 ? block.finding.level : nil,
+          text: label + String(repeating: " ", count: Self.indent - 2 - label.count) + line)
+      }
+    }
+    return Array(lines.prefix(max(0, limit)))
   }
+
+  /// The lines of a finding's further sentences, at most `limit`. If some are left out that are no footnotes, the last line says so.
+  private func more(_ finding: Verdict.Finding, _ sentences: ArraySlice<[String]>, _ limit: Int) -> [String] {
+    if sentences.joined().count <= limit { return Array(sentences.joined()) }
+    var kept: [[String]] = []
+    let footnotes = min(finding.footnotes, sentences.count)
+    func count(_ left: Int) -> Int { kept.joined().count + (left > footnotes ? 1 : 0) }
+    for sentence in sentences {
+      kept.append(sentence)
+      guard count(sentences.count - kept.count) > limit else { continue }
+      kept.removeLast()
+      break
+    }
+    let left = sentences.count - kept.count - footnotes
+    if left > 0, count(left + footnotes) <= limit { kept.append(["\(left) more: imdump why --json"]) }
+    return Array(kept.joined())
+  }
+
+  /// The sentences of a finding. Of what was not read, facts come before advice.
+  private static func ordered(_ finding: Verdict.Finding) -> [String] {
+    guard finding.isLong else { return finding.sentences }
+    let parts = finding.sentences.map(parts)
+    return parts.map(\.fact) + parts.compactMap(\.advice)
+  }
+
+  /// What comes before the first period that a capital follows, and what comes after it.
+  private static func parts(_ text: String) -> (fact: String, advice: String?) {
+    for at in text.indices where text[at] == "." {
+      let rest = text[at...].dropFirst()
+      guard rest.first == " ", let next = rest.dropFirst().first, ("A"..."Z").contains(next) else { continue }
+      return (String(text[..<at]), String(rest.dropFirst()))
+    }
+    return (text, nil)
+  }
+
+  private var ellipsis: String { isASCII ? " ..." : " \u{2026}" }
 
   /// When it was captured, and how much: `2025-10-09 08:53:20 to 08:55:08 UTC, 599 packets, 6 of 8 connections decoded`.
   private static func captured(_ model: ReportModel) -> String {
@@ -105,13 +176,7 @@ package struct VerdictText {
   }
 
   /// A text in lines of `width` columns. A word that fits in a line, such as the name of a file in a command, is not cut.
-  private func wrap(_ text: String, _ width: Int) -> [String] {
-    wrapped(text, cells: width, keepsWords: true).map { line in
-      var line = line
-      while line.last == " " { line.removeLast() }
-      return String(line)
-    }
-  }
+  private func wrap(_ text: String, _ width: Int) -> [String] { LadderText.wrapped(text, width) }
 
   /// A text of `width` columns at most, whose end says where something is left out.
   private func fit(_ text: String, _ width: Int) -> String {
