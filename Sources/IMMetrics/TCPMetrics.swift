@@ -1,6 +1,9 @@
 package import IMEngine
 package import IMWire
 
+/// Times from segments to their acknowledgments, by direction.
+package typealias BothWays = InlineArray<2, AckRoundTrips>
+
 /// How long TCP took on the connections of a server, or of a run. What it did is in `ReportCounts`.
 package struct TCPMetrics: Sendable {
   /// Times from segments to their acknowledgments, client to server first.

@@ -1,8 +1,13 @@
 import IMOutput
 import IMWire
 
-/// Times as the report and the verdict show them, by the clock of a zone.
+/// Times as the report and the verdict show them, by the clock of a zone, and names of files.
 extension Words {
+  /// The name of a file without its folders: a report is sent to others.
+  static func baseName(_ path: String) -> String {
+    path == "-" ? "standard input" : path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+  }
+
   /// `2026-11-21`.
   static func date(_ at: Timestamp, _ zone: LocalZone = .utc) -> String { String(instant(at, zone).prefix(10)) }
   /// `00:11:46`.

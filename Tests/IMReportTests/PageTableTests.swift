@@ -138,7 +138,7 @@ import Testing
     #expect(rows[0] == "7|#1|22:13:20|22:13:25|fin|–" && rows[1] == "7|#3|22:13:28|22:13:29|fin|3.0 s")
     #expect(rows[2] == "7|2 more||||" && rows.count == 44 && rows[43] == "8|3 more||||")
     model.isCut = true
-    #expect(try MadeReport.page(model).element("connections-time")?.first("p")?.text == Page.cut)
+    #expect(try MadeReport.page(model).element("connections-time")?.first("p")?.text == PageSection.cut)
   }
 
   @Test func heartbeatsHaveIntervals() throws {

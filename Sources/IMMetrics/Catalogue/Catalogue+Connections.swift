@@ -1,9 +1,6 @@
 package import IMEngine
 import IMWire
 
-/// Times from segments to their acknowledgments, by direction.
-package typealias BothWays = InlineArray<2, AckRoundTrips>
-
 /// What is known of one connection when a report of it is made.
 package final class ConnectionSnapshot {
   /// What a report says of messages and bytes, so that the next one tells the difference.

@@ -31,10 +31,10 @@ package struct Page {
   }
 
   /// The sections that have something to show, and which these are.
-  private func sections(_ model: ReportModel) -> (html: [UInt8], ids: [Section]) {
+  private func sections(_ model: ReportModel) -> (html: [UInt8], ids: [PageSection]) {
     var page = Markup()
-    var ids: [Section] = []
-    for section in Section.allCases {
+    var ids: [PageSection] = []
+    for section in PageSection.allCases {
       let before = page.count
       section.write(model, &page)
       if page.count > before { ids.append(section) }
@@ -42,98 +42,8 @@ package struct Page {
     return (page.bytes, ids)
   }
 
-  /// A section of the page.
-  enum Section: CaseIterable {
-    case verdict, lost, transport, roundTrips, distribution, rates, troubles, heartbeats, lanes, ladders, problems,
-      connections
-    case method
-
-    /// Its anchor on the page.
-    var id: StaticString {
-      switch self {
-      case .verdict: "verdict"
-      case .lost: "lost"
-      case .transport: "tcp-time"
-      case .roundTrips: "rtt-time"
-      case .distribution: "rtt-distribution"
-      case .rates: "rates"
-      case .troubles: "troubles"
-      case .heartbeats: "heartbeats"
-      case .lanes: "connections-time"
-      case .ladders: "ladders"
-      case .problems: "problems"
-      case .connections: "connections"
-      case .method: "method"
-      }
-    }
-
-    /// Its heading.
-    var title: StaticString {
-      switch self {
-      case .verdict: "Verdict"
-      case .lost: "Lost messages"
-      case .transport: "TCP over time"
-      case .roundTrips: "Round trips over time"
-      case .distribution: "Distribution of round trips"
-      case .rates: "Messages by type"
-      case .troubles: "Lost and retried"
-      case .heartbeats: "Heartbeats"
-      case .lanes: "Connections over time"
-      case .ladders: "Ladders"
-      case .problems: "Problems"
-      case .connections: "Connections"
-      case .method: "Method"
-      }
-    }
-
-    /// Appends the section, or nothing where it has nothing to show.
-    func write(_ model: ReportModel, _ page: inout Markup) {
-      switch self {
-      case .verdict: VerdictSection.write(model, &page)
-      case .lost: LostSection.write(model, &page)
-      case .transport: TransportSection.write(model, &page)
-      case .roundTrips: ChartSections.roundTrips(model, &page)
-      case .distribution: ChartSections.distribution(model, &page)
-      case .rates: ChartSections.rates(model, &page)
-      case .troubles: ChartSections.troubles(model, &page)
-      case .heartbeats: ChartSections.heartbeats(model, &page)
-      case .lanes: LaneSection.write(model, &page)
-      case .ladders: LadderSections.ladders(model, &page)
-      case .problems: ProblemSection.write(model, &page)
-      case .connections: ConnectionSection.write(model, &page)
-      case .method: MethodSection.write(model, &page)
-      }
-    }
-  }
-
-  /// Begins a section.
-  static func begin(_ section: Section, _ page: inout Markup) {
-    page.raw("<section aria-labelledby=\"")
-    page.raw(section.id)
-    page.raw("-h\" id=\"")
-    page.raw(section.id)
-    page.raw("\"><h2 id=\"")
-    page.raw(section.id)
-    page.raw("-h\">")
-    page.raw(section.title)
-    page.raw("</h2>\n")
-  }
-
-  /// Ends it.
-  static func end(_ page: inout Markup) { page.raw("</section>\n") }
-
-  /// What stands where connections could not be read again.
-  static let cut = "Reading was interrupted before this could be drawn."
-
-  /// A paragraph.
-  static func paragraph(_ text: String, isSoft: Bool = false, _ page: inout Markup) {
-    page.raw(isSoft ? "<p class=\"soft\">" : "<p>")
-    page.text(text, limit: 4_000)
-    page.raw("</p>\n")
-  }
-
   private static func title(_ model: ReportModel) -> String {
-    "imdump report: " + (model.live.map { "\($0.interface), live" } ?? Words.list(model.captures.map(baseName)))
+    "imdump report: " + (model.live.map { "\($0.interface), live" } ?? Words.list(model.captures.map(Words.baseName)))
   }
 
   private func head(_ model: ReportModel, _ script: String, _ page: inout Markup) {
@@ -159,7 +69,7 @@ package struct Page {
     page.raw("</style></head>\n")
   }
 
-  private func navigation(_ sections: [Section], _ page: inout Markup) {
+  private func navigation(_ sections: [PageSection], _ page: inout Markup) {
     page.raw("<nav aria-label=\"Sections\"><ol>")
     for section in sections {
       page.raw("<li><a href=\"#")
@@ -193,9 +103,25 @@ package struct Page {
     return "\(span): the last \(Words.length(live.windowSeconds * 1_000_000)) and the rest of the step before. "
       + "The capture began \(Words.moment(begun, near: from, zone)) (\(length)); older data is dropped."
   }
+}
 
-  /// The name of a file without its folders: a report is sent to others.
-  static func baseName(_ path: String) -> String {
-    path == "-" ? "standard input" : path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+extension PageSection {
+  /// Appends the section, or nothing where it has nothing to show.
+  fileprivate func write(_ model: ReportModel, _ page: inout Markup) {
+    switch self {
+    case .verdict: VerdictSection.write(model, &page)
+    case .lost: LostSection.write(model, &page)
+    case .transport: TransportSection.write(model, &page)
+    case .roundTrips: ChartSections.roundTrips(model, &page)
+    case .distribution: ChartSections.distribution(model, &page)
+    case .rates: ChartSections.rates(model, &page)
+    case .troubles: ChartSections.troubles(model, &page)
+    case .heartbeats: ChartSections.heartbeats(model, &page)
+    case .lanes: LaneSection.write(model, &page)
+    case .ladders: LadderSections.ladders(model, &page)
+    case .problems: ProblemSection.write(model, &page)
+    case .connections: ConnectionSection.write(model, &page)
+    case .method: MethodSection.write(model, &page)
+    }
   }
 }

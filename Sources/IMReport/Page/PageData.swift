@@ -18,7 +18,7 @@ enum PageData {
   private static func members(_ model: ReportModel, _ lines: inout JSONLines) {
     lines.string("version", model.version)
     lines.openList("captures")
-    for capture in model.captures { lines.item(Page.baseName(capture)) }
+    for capture in model.captures { lines.item(Words.baseName(capture)) }
     lines.closeList()
     if let (first, last) = model.captured {
       lines.instant("from", first)

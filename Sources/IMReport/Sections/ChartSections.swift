@@ -64,8 +64,8 @@ enum ChartSections {
   static func roundTrips(_ model: ReportModel, _ page: inout Markup) {
     let directions = measured(model)
     guard !directions.isEmpty else { return }
-    Page.begin(.roundTrips, &page)
-    defer { Page.end(&page) }
+    PageSection.begin(.roundTrips, &page)
+    defer { PageSection.end(&page) }
     page.raw("<ul class=\"legend\">")
     for (percent, kind) in zip(model.percentiles.all, Charts.lineKinds) {
       page.raw("<li><svg viewBox=\"0 0 34 12\" aria-hidden=\"true\"><path class=\"")
@@ -109,8 +109,8 @@ enum ChartSections {
   static func distribution(_ model: ReportModel, _ page: inout Markup) {
     let directions = measured(model, least: 2)
     guard !directions.isEmpty else { return }
-    Page.begin(.distribution, &page)
-    defer { Page.end(&page) }
+    PageSection.begin(.distribution, &page)
+    defer { PageSection.end(&page) }
     for direction in directions {
       heading(direction, &page)
       let trips = model.figures.roundTrips(direction)
@@ -123,7 +123,7 @@ enum ChartSections {
       table(
         id, "percentiles of round trips \(direction.text)",
         [.init(name: "percentile", isNumber: false), .init(name: "round trip", isNumber: true)], rows, &page)
-      Page.paragraph(
+      PageSection.paragraph(
         "\(count(trips.count, "round trip")) from \(trips.minimum.map(Words.length) ?? "–") to \(trips.maximum.map(Words.length) ?? "–"), "
           + "mean \(trips.mean.map { Words.length(Int64($0.rounded())) } ?? "–").", isSoft: true, &page)
     }
@@ -137,8 +137,8 @@ enum ChartSections {
     var totals: [UInt16: UInt64] = [:]
     for bucket in buckets { for (type, count) in bucket.value.types { totals[type, default: 0] += UInt64(count) } }
     guard !totals.isEmpty else { return }
-    Page.begin(.rates, &page)
-    defer { Page.end(&page) }
+    PageSection.begin(.rates, &page)
+    defer { PageSection.end(&page) }
     let order = totals.keys.sorted { (totals[$0] ?? 0, $1) > (totals[$1] ?? 0, $0) }
     var groups = order.prefix(typeLimit).map { (name: model.typeNames[$0] ?? "type \($0 & 255)", types: [$0]) }
     if order.count > typeLimit {
@@ -151,7 +151,7 @@ enum ChartSections {
         name: group.name, values: values, isTrouble: false, total: grouped(values.reduce(0, +)),
         most: Words.rate(Double(values.max() ?? 0) / seconds))
     }
-    Page.paragraph(
+    PageSection.paragraph(
       "Messages of every type by the time of their first copy, in steps of \(width(model.series)). Answers are not counted.",
       isSoft: true, &page)
     figure("rate-rows", label: "Messages by type", &page) {
@@ -178,9 +178,9 @@ enum ChartSections {
         most: "\(grouped(values.max() ?? 0)) in \(width(model.series))")
     }.filter { $0.values.contains { $0 > 0 } }
     guard !strips.isEmpty else { return }
-    Page.begin(.troubles, &page)
-    defer { Page.end(&page) }
-    Page.paragraph(
+    PageSection.begin(.troubles, &page)
+    defer { PageSection.end(&page) }
+    PageSection.paragraph(
       "By the time of a message's first copy, in steps of \(width(model.series)); missing bytes by the time at which they were found missing.",
       isSoft: true, &page)
     figure("trouble-rows", label: "Lost and retried messages", &page) {
@@ -196,21 +196,22 @@ enum ChartSections {
   static func heartbeats(_ model: ReportModel, _ page: inout Markup) {
     let beats = model.figures.heartbeats
     guard !beats.isEmpty else { return }
-    Page.begin(.heartbeats, &page)
-    defer { Page.end(&page) }
+    PageSection.begin(.heartbeats, &page)
+    defer { PageSection.end(&page) }
     var parts = [
       "\(count(beats.sent, "heartbeat"))", "\(grouped(beats.answered)) answered",
       "\(grouped(beats.missed)) without an answer",
     ]
     if beats.unknown > 0 { parts.append("\(grouped(beats.unknown)) whose answer may be missing from the capture") }
     if beats.absent > 0 { parts.append("none came when one was due \(count(beats.absent, "time"))") }
-    Page.paragraph(parts.joined(separator: ", ") + ".", &page)
+    PageSection.paragraph(parts.joined(separator: ", ") + ".", &page)
     if beats.pings.sent > 0 {
-      Page.paragraph(
+      PageSection.paragraph(
         "\(count(beats.pings.sent, "ping")) of WebSocket are counted, but not drawn here.", isSoft: true, &page)
     }
     guard model.heartbeats.count > 0 else {
-      return Page.paragraph("No connection has two heartbeats, so there is no interval to draw.", isSoft: true, &page)
+      return PageSection.paragraph(
+        "No connection has two heartbeats, so there is no interval to draw.", isSoft: true, &page)
     }
     page.raw(
       """

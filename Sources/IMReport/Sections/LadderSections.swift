@@ -9,13 +9,13 @@ enum LadderSections {
 
   static func ladders(_ model: ReportModel, _ page: inout Markup) {
     guard model.isCut || !model.ladders.isEmpty else { return }
-    Page.begin(.ladders, &page)
-    defer { Page.end(&page) }
-    if model.isCut { return Page.paragraph(Page.cut, &page) }
+    PageSection.begin(.ladders, &page)
+    defer { PageSection.end(&page) }
+    if model.isCut { return PageSection.paragraph(PageSection.cut, &page) }
     let left =
       model.laddersLeftOut > 0
       ? " \(count(model.laddersLeftOut, "further connection")) with problems left out; imdump ladder draws them." : ""
-    Page.paragraph(
+    PageSection.paragraph(
       "The worst connections, beginning shortly before their first problem. Times are \(model.zoneText); numbers beside them are those "
         + "of packets, as imdump -vv prints them.\(left)", isSoft: true, &page)
     let first = model.captured.map { Words.date($0.first, model.zone) }

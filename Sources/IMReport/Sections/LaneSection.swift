@@ -5,16 +5,16 @@ import IMWire
 enum LaneSection {
   static func write(_ model: ReportModel, _ page: inout Markup) {
     guard model.isCut || !model.lanes.isEmpty else { return }
-    Page.begin(.lanes, &page)
-    defer { Page.end(&page) }
-    if model.isCut { return Page.paragraph(Page.cut, &page) }
-    if let text = still(model) { return Page.paragraph(text, &page) }
+    PageSection.begin(.lanes, &page)
+    defer { PageSection.end(&page) }
+    if model.isCut { return PageSection.paragraph(PageSection.cut, &page) }
+    if let text = still(model) { return PageSection.paragraph(text, &page) }
     let bars = model.lanes.flatMap(\.bars)
     guard let begin = bars.map(\.from).min(), let end = bars.map(\.to).max() else { return }
     let left =
       model.lanesLeftOut > 0
       ? " \(count(model.lanesLeftOut, "other session")) with fewer reconnects and problems left out." : ""
-    Page.paragraph(
+    PageSection.paragraph(
       "One lane for each session: a bar after another is a reconnect, bars below one another are simultaneous connections. "
         + "Failed attempts are shown in the lane of the session from the same client address.\(left)", isSoft: true,
       &page)

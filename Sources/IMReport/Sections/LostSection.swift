@@ -6,10 +6,10 @@ import IMWire
 enum LostSection {
   static func write(_ model: ReportModel, _ page: inout Markup) {
     guard !model.lost.isEmpty else { return }
-    Page.begin(.lost, &page)
-    defer { Page.end(&page) }
+    PageSection.begin(.lost, &page)
+    defer { PageSection.end(&page) }
     if model.lostLeftOut > 0 {
-      Page.paragraph(
+      PageSection.paragraph(
         "The first \(grouped(UInt64(model.lost.count))) of them; \(grouped(model.lostLeftOut)) more are left out: "
           + "imdump messages --lost prints all.", isSoft: true, &page)
     }

@@ -6,7 +6,7 @@ import IMWire
 /// How the figures came about, and what could not be seen.
 enum MethodSection {
   static func write(_ model: ReportModel, _ page: inout Markup) {
-    Page.begin(.method, &page)
+    PageSection.begin(.method, &page)
     page.raw("<dl>\n")
     for (name, text) in rows(model) {
       page.raw("<dt>")
@@ -16,7 +16,7 @@ enum MethodSection {
       page.raw("</dd>\n")
     }
     page.raw("</dl>\n")
-    Page.end(&page)
+    PageSection.end(&page)
   }
 
   static func rows(_ model: ReportModel) -> [(name: String, text: String)] {
@@ -24,7 +24,7 @@ enum MethodSection {
     var rows: [(String, String)] = [
       ("Made by", "imdump \(model.version)"),
       model.live.map { ("Interface", $0.interface) }
-        ?? ("Captures", model.captures.map(Page.baseName).joined(separator: ", ")),
+        ?? ("Captures", model.captures.map(Words.baseName).joined(separator: ", ")),
     ]
     if let madeAt = model.madeAt {
       rows.append(("Made at", Words.moment(madeAt, near: nil, model.zone) + " " + model.zoneText))

@@ -7,8 +7,8 @@ import IMWire
 enum ProblemSection {
   static func write(_ model: ReportModel, _ page: inout Markup) {
     guard !model.problems.isEmpty else { return }
-    Page.begin(.problems, &page)
-    defer { Page.end(&page) }
+    PageSection.begin(.problems, &page)
+    defer { PageSection.end(&page) }
     let begin = model.captured?.first
     let ladders = Set(model.ladders.map(\.serial)), rows = Set(model.connections.map(\.serial))
     let writer = TableWriter(
@@ -49,16 +49,16 @@ enum ProblemSection {
 enum ConnectionSection {
   static func write(_ model: ReportModel, _ page: inout Markup) {
     guard !model.connections.isEmpty else { return }
-    Page.begin(.connections, &page)
-    defer { Page.end(&page) }
+    PageSection.begin(.connections, &page)
+    defer { PageSection.end(&page) }
     let begin = model.captured?.first
     let ladders = Set(model.ladders.map(\.serial))
     if model.connectionsLeftOut > 0 {
-      Page.paragraph(
+      PageSection.paragraph(
         "\(count(model.connectionsLeftOut, "connection")) with fewer or later problems left out.", isSoft: true, &page)
     }
     if !ladders.isEmpty {
-      Page.paragraph("A number links to the connection's ladder, if there is one.", isSoft: true, &page)
+      PageSection.paragraph("A number links to the connection's ladder, if there is one.", isSoft: true, &page)
     }
     let writer = TableWriter(
       [

@@ -11,8 +11,8 @@ enum TransportSection {
     guard model.summary.ledger.decodedConnections == 0, hasConnections, !series.isEmpty else {
       return
     }
-    Page.begin(.transport, &page)
-    defer { Page.end(&page) }
+    PageSection.begin(.transport, &page)
+    defer { PageSection.end(&page) }
     connections(series, model.zoneText, model.zone, &page)
     handshakes(series, model.zoneText, model.zone, &page)
   }
@@ -32,7 +32,7 @@ enum TransportSection {
         name: kind.name, values: values, isTrouble: kind.isTrouble, total: grouped(values.reduce(0, +)),
         most: "\(grouped(values.max() ?? 0)) in \(width)")
     }.filter { $0.values.contains { $0 > 0 } }
-    Page.paragraph(
+    PageSection.paragraph(
       "Nothing was decoded; this is what TCP shows, in steps of \(width): bytes of all packets, connections opened with a SYN, closed with "
         + "a FIN, ended by a reset, and attempts that were refused or not answered.", isSoft: true, &page)
     ChartSections.figure("tcp-rows", label: "Traffic over time", &page) {

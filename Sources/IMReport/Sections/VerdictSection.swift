@@ -35,7 +35,7 @@ enum VerdictSection {
       page.raw("</span></li>\n")
     }
     page.raw("</ul>\n")
-    if let (name, figures) = model.comparison { compare(Page.baseName(name), figures, &page) }
+    if let (name, figures) = model.comparison { compare(Words.baseName(name), figures, &page) }
   }
 
   /// What was found, a row for each topic.
@@ -72,7 +72,7 @@ enum VerdictSection {
       let (old, new, _) = writer.cells(figure)
       return "\(figure.name) from \(old) to \(new)"
     }
-    Page.paragraph(
+    PageSection.paragraph(
       changed.isEmpty
         ? figures.contains { $0.unit != .count && $0.differs != nil }
           ? "No significant difference (p < 0.001)."
@@ -92,6 +92,6 @@ enum VerdictSection {
         ], &page)
     }
     table.end(&page)
-    Page.end(&page)
+    PageSection.end(&page)
   }
 }
