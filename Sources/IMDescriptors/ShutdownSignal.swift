@@ -1,12 +1,12 @@
 import Glibc
-import Synchronization
+package import Synchronization
 
 /// Tells sources to end.  One switch may serve several sources.
 ///
 /// It holds the moment of the first stop, so that a live capture can tell the packets before it from those after it.
 package final class ShutdownSignal: Sendable {
   /// Nanoseconds since the epoch on the system's clock; 0 while nobody has asked.
-  private let moment = Atomic<Int64>(0)
+  @usableFromInline let moment = Atomic<Int64>(0)
 
   /// The switch that the signals of this process press.
   package static let ofProcess = ShutdownSignal()
@@ -23,7 +23,7 @@ package final class ShutdownSignal: Sendable {
   }
 
   /// Whether the end was asked for.
-  package var isStopped: Bool { moment.load(ordering: .relaxed) != 0 }
+  @inlinable package var isStopped: Bool { moment.load(ordering: .relaxed) != 0 }
 
   /// When the end was asked for, in nanoseconds since the epoch; nil while nobody has.
   package var stoppedAt: Int64? {
