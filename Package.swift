@@ -113,7 +113,7 @@ let package = Package(
       "IMProfile", ["IMEngine", "IMContent", "IMFields", "IMYAML", "IMWire"],
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")], isCold: true, isQuick: true),
     room("IMInference", ["IMEngine", "IMContent", "IMWire"], isCold: true, isQuick: true),
-    room("IMRedaction", ["IMEngine", "IMFields", "IMWire", "CMachine"]),
+    room("IMRedaction", ["IMEngine", "IMFields", "IMContent", "IMWire", "CMachine"]),
     room("IMMetrics", ["IMEngine", "IMTLS", "IMWire"]),
     room("IMFilter", ["IMWire"]),
     room("IMOwners", ["IMWire"], isCold: true),

@@ -59,7 +59,7 @@ extension FieldReader {
       }
     }
     if hides { hide(paths, values, beginning..<last, content: first, isWhole: isWholeContent) }
-    if pathNames != nil, isWholeContent, paths.plan.kind == .json { markValues(paths, values, content: first) }
+    if pathNames != nil, isWholeContent { markValues(paths, values, content: first) }
     for item in paths.items {
       if item.slot < 0 {
         if let number {
@@ -77,15 +77,17 @@ extension FieldReader {
     }
   }
 
-  /// Marks the texts and numbers that paths lead to.
+  /// Marks the texts and numbers that paths lead to, and notes the names in these paths.
   private mutating func markValues(_ paths: FieldPaths, _ values: [ContentValue], content: Int) {
     pathNames?.formUnion(paths.plan.memberNames)
     for item in paths.items where item.slot >= 0 {
       for slot in [item.slot] + item.others where values.indices.contains(slot) && values[slot].count > 0 {
         let value = values[slot]
         let range = content + value.offset..<content + value.offset + value.count
+        // A text in digits is a number where its field is one.
+        let isInteger = if case .integer = item.type { true } else { false }
         switch value.kind {
-        case .text: mark(range, .value(field: item.field, .text(.utf8)))
+        case .text: mark(range, .value(field: item.field, isInteger ? .number : .text(.utf8)))
         case .number: mark(range, .value(field: item.field, .number))
         case .absent, .null, .flag, .group: break
         }

@@ -1,3 +1,4 @@
+import IMContent
 package import IMEngine
 import IMFields
 package import IMWire
@@ -25,6 +26,8 @@ package final class FrameRedactor {
     case json(names: Set<String>, others: Set<String>)
     /// The inside of a JSON string: a stand-in that tells its shape, and a pseudonym.
     case jsonText, jsonName
+    /// The same of a text in XML.
+    case xmlText, xmlName
     /// A number in decimal digits: a stand-in, and another number.
     case decimal, decimalName
     /// Letters that say nothing, and a text that keeps its signs even where there is no room for shapes.
@@ -208,12 +211,15 @@ package final class FrameRedactor {
     }
   }
 
-  /// A frame of the general reader: what it is read by stays. Of JSON, the signs stay, and the names of members that the profile knows.
+  /// A frame of the general reader: what it is read by stays. Of a content, the signs stay, and the names of members that the profile knows.
   private func treatGeneral(
     _ text: inout FrameText, _ frame: Frame, _ plan: ProtocolPlan, _ info: ConnectionInfo, _ direction: Direction,
     _ bytes: RawSpan, _ body: RawSpan, _ tlvs: Span<TLVRef>
   ) {
-    guard let layout = plan.layout(of: frame, in: bytes, isFromServer: direction == .serverToClient) else { return }
+    guard let layout = plan.layout(of: frame, in: bytes, isFromServer: direction == .serverToClient) else {
+      // Header lines are a header.
+      return text.set(0..<text.old.count, .anything)
+    }
     var marks: [FieldMark] = []
     var known: Set<[UInt8]> = []
     if let fields = plan.fields {
@@ -221,44 +227,53 @@ package final class FrameRedactor {
       if whole.body == text.headerCount { (marks, known) = reader.contentMarks(of: &whole, fields) }
     }
     JSONRedaction.treat(&text, lead: layout.lead)
-    if let json = layout.json {
+    if let content = layout.content {
       if layout.isMalformed {
-        text.set(json, .letters)
+        text.set(content, .letters)
       } else {
         if contentNames[plan.name] == nil { contentNames[plan.name] = plan.contentNames }
         known.formUnion(contentNames[plan.name] ?? [])
-        JSONRedaction.treat(&text, json, known: known)
+        switch layout.kind {
+        case .xml: ContentRedaction.treat(&text, xml: content)
+        case .resp: ContentRedaction.treat(&text, resp: content)
+        case .headers, .words: ContentRedaction.treat(&text, headers: content, known: known)
+        default: JSONRedaction.treat(&text, content, known: known)
+        }
       }
     } else {
       treatParts(&text, frame, plan, bytes, body, tlvs)
     }
     for range in layout.kept { text.fix(range) }
+    let name: Treatment = layout.kind == .json ? .jsonName : layout.kind == .xml ? .xmlName : .name(.utf8)
     if let session = layout.session {
       let binary: Treatment =
         layout.sessionCoding == .bcd ? .digits : .number(littleEndian: layout.isSessionLittleEndian)
-      text.set(session, layout.isSessionText ? .jsonName : layout.isSessionDecimal ? .decimalName : binary)
+      text.set(session, layout.isSessionText ? name : layout.isSessionDecimal ? .decimalName : binary)
     }
     for mark in marks {
       guard let fields = plan.fields else { break }
-      guard let json = layout.json, json.contains(mark.range.lowerBound), case .value(let field, let form) = mark.kind
+      guard let content = layout.content, content.contains(mark.range.lowerBound),
+        case .value(let field, let form) = mark.kind
       else {
         treat(mark, fields, &text)
         continue
       }
       let sensitivity = fields.fields.indices.contains(field) ? fields.fields[field].sensitivity : nil
-      text.set(mark.range, Self.treatment(json: form, sensitivity), isSensitive: sensitivity != nil)
+      text.set(mark.range, Self.treatment(layout.kind, form, sensitivity), isSensitive: sensitivity != nil)
     }
-    treatNames(&text, frame, layout.json == nil ? .name(.utf8) : .jsonName)
+    treatNames(&text, frame, name)
   }
 
-  /// What becomes of a value of JSON.
-  private static func treatment(json form: FieldMark.Form, _ sensitivity: FieldSensitivity?) -> Treatment {
+  /// What becomes of a value of a content.
+  private static func treatment(
+    _ kind: ContentKind, _ form: FieldMark.Form, _ sensitivity: FieldSensitivity?
+  ) -> Treatment {
     switch (form, sensitivity) {
     case (.number, nil): .keep
     case (.number, .identity): .decimalName
     case (.number, _): .decimal
-    case (_, nil), (_, .identity): .jsonName
-    default: .jsonText
+    case (_, nil), (_, .identity): kind == .json ? .jsonName : kind == .xml ? .xmlName : .name(.utf8)
+    default: kind == .json ? .jsonText : kind == .xml ? .xmlText : .text(.utf8)
     }
   }
 

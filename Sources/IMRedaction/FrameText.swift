@@ -146,6 +146,9 @@ extension FrameRedactor {
     case .decimalName where bytes.allSatisfy { $0 &- 0x30 < 10 }: return JSONRedaction.number(bytes, names)
     // Signs and exponents stay, so that it is a number.
     case .decimal, .decimalName: return bytes.map { $0 &- 0x30 < 10 ? UInt8(ascii: "1") : $0 }
+    case .xmlText: return ContentRedaction.standIn(xml: bytes)
+    case .xmlName:
+      return bytes.contains(UInt8(ascii: "&")) ? ContentRedaction.standIn(xml: bytes) : cache.text(bytes, .utf8)
     case .lead: return CharacterShape.text(bytes, .utf8)
     case .letters: return [UInt8](repeating: CharacterShape.letter, count: bytes.count)
     case .zero: return [UInt8](repeating: 0, count: bytes.count)

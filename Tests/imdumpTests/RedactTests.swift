@@ -12,11 +12,13 @@ import Testing
     "system_id", "terminal_phone", "plate", "imei", "terminal_id", "authentication_code", "session_id",
     "subscription_id_data", "msisdn", "tgpp_imsi", "origin_host", "mid", "key", "room_id", "custom", "group", "image",
   ]
+  /// Profiles that are not in use by default.
+  private static let requested = [
+    "cmpp", "smgp", "sgip", "amqp091", "iec104", "modbus", "wukongim", "redis", "xmpp",
+  ]
   /// Samples that need a profile of their own.
   private static func options(_ sample: String) -> [String] {
-    if let name = ["cmpp", "smgp", "sgip", "amqp091", "iec104", "modbus", "wukongim"].first(where: {
-      sample.hasPrefix($0 + "-")
-    }) {
+    if let name = Self.requested.first(where: { sample.hasPrefix($0 + "-") }) {
       return ["--profile", name]
     }
     return sample.contains("tjp-v2")
@@ -62,7 +64,7 @@ import Testing
   }
 
   /// Samples of protocols whose contents cannot be rewritten in place.
-  private static let byContents = ["nats", "redis", "stomp", "teamtalk", "turms", "xmpp"]
+  private static let byContents = ["teamtalk", "turms"]
   private static func isReadByContents(_ sample: String) -> Bool { byContents.contains { sample.hasPrefix($0 + "-") } }
 
   /// Of what cannot be rewritten in place, all bytes are replaced: no word of it is left.

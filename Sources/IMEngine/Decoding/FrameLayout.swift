@@ -1,19 +1,21 @@
-import IMContent
+package import IMContent
 import IMWire
 
 /// Where a frame of the general reader has what its plan reads, for sinks that rewrite frames. Places count from its first byte.
 package struct FrameLayout: Sendable {
-  /// The JSON text of its body; `nil` in frames of bytes, and where the body has none.
-  package var json: Range<Int>?
-  /// What precedes that text.
+  /// The content by which it is read, without a body that follows header lines; `nil` in frames of bytes, and where a frame has none.
+  package var content: Range<Int>?
+  /// How that is laid out.
+  package var kind = ContentKind.bytes
+  /// What precedes it.
   package var lead = 0..<0
-  /// Whether that text cannot be read.
+  /// Whether it cannot be read.
   package var isMalformed = false
   /// Types, numbers, statuses and flags: what the frame is read by.
   package var kept: [Range<Int>] = []
   /// The session's number; `nil` if the frame has none.
   package var session: Range<Int>?
-  /// Whether that is a string, or a number, of the JSON text.
+  /// Whether that is a text, or a number, of the content.
   package var isSessionText = false, isSessionDecimal = false
   /// How it is written otherwise.
   package var sessionCoding = NumberCoding.binary, isSessionLittleEndian = false
@@ -23,20 +25,27 @@ package struct FrameLayout: Sendable {
 }
 
 extension ProtocolPlan {
-  /// Whether its frames can be rewritten in place: they have a layout of bytes, or their bodies are JSON.
+  /// Whether its frames can be rewritten in place: they have a layout of bytes, or their contents are text.
   package var isRewritable: Bool {
     guard let general = pointer.pointee.general else { return true }
-    guard !general.pointee.isZlib, general.pointee.inner == nil else { return false }
+    guard !general.pointee.isZlib else { return false }
     let kind = pointer.pointee.framing.kind
     switch general.pointee.content?.kind {
     case nil, .bytes: return kind == .counted
     case .json: return [.counted, .message, .terminated].contains(kind)
+    case .headers, .words: return kind == .headers
+    case .xml: return kind == .xml
+    case .resp: return kind == .resp
     default: return false
     }
   }
 
   /// The names of members in the paths by which its frames are read.
-  package var contentNames: Set<[UInt8]> { pointer.pointee.general?.pointee.content?.memberNames ?? [] }
+  package var contentNames: Set<[UInt8]> {
+    guard let general = pointer.pointee.general else { return [] }
+    let names = general.pointee.content?.memberNames ?? []
+    return names.union(general.pointee.inner?.memberNames ?? [])
+  }
 
   /// Where `frame`, which was read from `bytes`, has what this plan reads; `nil` if the plan is not of the general reader, or the frame cannot be
   /// read again.
@@ -65,12 +74,20 @@ extension UnsafePointer<Plan> {
     values.pointer.update(repeating: ContentValue(), count: ContentPlan.maximumSlots)
     guard
       case .frame(let extent) = nextGeneral(bytes, 0, frame.count, message: 0..<frame.count, values.pointer),
-      extent.end == frame.count
+      extent.end <= frame.count
     else { return nil }
+    // Blanks after a frame belong to it where they are no content.
+    guard extent.end == frame.count || [.headers, .xml].contains(pointee.framing.kind) else { return nil }
     if [.counted, .message, .terminated].contains(pointee.framing.kind), !extent.isForeign {
       addFields(bytes, extent, general, &result)
     }
-    if let content = general.pointee.content, content.kind == .json {
+    if let content = general.pointee.content, [.headers, .xml, .resp].contains(pointee.framing.kind) {
+      guard !extent.isBeat else { return result }
+      result.kind = content.kind
+      result.content = extent.start..<(pointee.framing.kind == .headers ? extent.body : extent.bodyEnd)
+      addValues(frame, values.pointer, extent.start, general, &result)
+      if general.pointee.bodyTypeCount > 0 { result.kept.append(lastWord(bytes, extent)) }
+    } else if let content = general.pointee.content, content.kind == .json {
       var origin = extent.body
       if general.pointee.leadCount > 0 {
         let lead = bytes.span.withUnsafeBytes { raw -> ContentLead? in
@@ -85,7 +102,8 @@ extension UnsafePointer<Plan> {
       }
       let isBare = general.pointee.leadCount > 0 && !Self.begins(bytes, origin, extent.bodyEnd)
       guard !isBare else { return result }
-      result.json = origin..<extent.bodyEnd
+      result.content = origin..<extent.bodyEnd
+      result.kind = .json
       switch bytes.scan(content, origin, extent.bodyEnd - origin, values.pointer) {
       case .whole(let count): result.isMalformed = !bytes.isBlank(origin + count, extent.bodyEnd)
       case .cut, .malformed: result.isMalformed = true
@@ -123,13 +141,24 @@ extension UnsafePointer<Plan> {
     }
   }
 
+  /// The last word of a line, which may be the length of its body.
+  private func lastWord(_ bytes: borrowing Bytes, _ extent: GeneralExtent) -> Range<Int> {
+    var last = extent.body
+    while last > extent.start, bytes.u8(last - 1) <= 0x20 { last -= 1 }
+    var first = last
+    while first > extent.start, bytes.u8(first - 1) > 0x20 { first -= 1 }
+    return first..<last
+  }
+
   /// The values that paths lead to.
   private func addValues(
     _ frame: Frame, _ values: UnsafeMutablePointer<ContentValue>, _ origin: Int,
     _ general: UnsafePointer<GeneralPlan>, _ result: inout FrameLayout
   ) {
     var slots: [Int] = []
-    for i in 0..<Int(general.pointee.partCount) {
+    // The first element of an array is a type of RESP only where a type has that name.
+    let isNamed = pointee.framing.kind != .resp || self.kind(frame.type) != pointee.unknownKind
+    for i in 0..<Int(general.pointee.partCount) where isNamed {
       if case .value(let slot) = general.pointee.parts[i] { slots.append(Int(slot)) }
     }
     for i in 0..<4 { slots.append(Int(general.pointee.sequence[i])) }
@@ -137,7 +166,7 @@ extension UnsafePointer<Plan> {
     if let extras = general.pointee.extras {
       for i in 0..<4 { slots.append(Int(extras[Int(kind.index)].number[i])) }
     }
-    slots += [Int(general.pointee.status), Int(general.pointee.duplicateValue)]
+    slots += [Int(general.pointee.status), Int(general.pointee.duplicateValue), Int(general.pointee.bodyLength)]
     for i in Int(kind.firstStep)..<Int(kind.firstStep) + Int(kind.stepCount) {
       let step = pointee.steps[i]
       if step.operation == .at, step.a != 1, ![.identity, .subject].contains(step.register) {
