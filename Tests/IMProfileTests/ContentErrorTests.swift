@@ -156,4 +156,20 @@ import Testing
     let error = #expect(throws: ProfileError.self) { try Self.compile(text) }
     #expect(error.map { "\($0)" } == "a.yaml:\(message)")
   }
+
+  /// A part in front of a length of variable size must not depend on what follows that length.
+  @Test(arguments: [(1, 3), (2, 2), (3, 1), (3, 3)]) func partsAroundTheLength(_ at: Int, _ when: Int) throws {
+    let text = [
+      "profile: parts", "version: 1",
+      "header: { length: 6, parts: [{ when: { offset: \(when) }, at: \(at), length: 2 }] }",
+      "length: { offset: 2, encoding: varint }", "fields: { type: [{ offset: 0 }] }", Self.call,
+    ].joined(separator: "\n")
+    guard at <= 2 else {
+      _ = try ProfileCompiler.compile(text, source: "a.yaml")
+      return
+    }
+    let error = #expect(throws: ProfileError.self) { _ = try ProfileCompiler.compile(text, source: "a.yaml") }
+    #expect(
+      error.map { "\($0)" } == "a.yaml:4:9: a part in front of the length depends on a number in front of it, too")
+  }
 }
