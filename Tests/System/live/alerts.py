@@ -3,6 +3,7 @@ import http.server
 import json
 import os
 import re
+import signal
 import subprocess
 import threading
 import time
@@ -36,12 +37,15 @@ class Lossy(load.Load):
         self.isLost, self.lost = isLost, 0
         super().__init__(path, rate, seconds, **settings)
 
-    def write(self, time, packets, apart=0):
-        # A message and its answer come as two packets that are apart.
-        if apart and self.isLost((time - load.START) / 1e9, self.messages):
+    def exchange(self, connection, time):
+        sent = connection.next[1]
+        packets = super().exchange(connection, time)
+        if self.isLost((time - load.START) / 1e9, self.messages):
+            # The server has sent nothing: had the client acknowledged an answer, the capture would have missed it.
+            connection.next[1] = sent
             packets = packets[:1]
             self.lost += 1
-        super().write(time, packets, apart)
+        return packets
 
 
 def script(folder, name, text):
@@ -164,6 +168,78 @@ def managed(binary, space, folder, report, is_long):
         manager.wait()
 
 
+def restarted(binary, space, folder, report, restarts=10):
+    """The capture is ended in the middle of two incidents, every other time by SIGKILL: a real Alertmanager opens and closes each once, and the
+    evidence of both stays as it was written."""
+    work = os.path.join(folder, "restarted")
+    os.mkdir(work)
+    os.chmod(work, 0o777)
+    receiver = Receiver(space.far, 19_096, [])
+    receiver.start()
+    receiver.ready.wait(5)
+    with open(os.path.join(work, "am.yml"), "w", encoding="utf-8") as file:
+        file.write("route: { receiver: told, group_by: ['...'], group_wait: 0s, group_interval: 1s, repeat_interval: 24h }\n"
+                   "receivers: [ { name: told, webhook_configs: [ { url: 'http://127.0.0.1:19096/', send_resolved: true } ] } ]\n")
+    manager = subprocess.Popen(
+        net.inside(space.far, ["prometheus-alertmanager", "--config.file=" + os.path.join(work, "am.yml"),
+                               "--storage.path=" + os.path.join(work, "am"),
+                               "--web.listen-address=127.0.0.1:%d" % PORT, "--cluster.listen-address="]),
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    evidence, seen = os.path.join(work, "evidence"), {}
+
+    def notes():
+        """What the Alertmanager has told: state and begin of each alert."""
+        return [(alert["status"], alert["startsAt"]) for _, body in list(receiver.bodies) for alert in body["alerts"]]
+
+    def keep():
+        """The captures of evidence that are whole, as they are; what was seen before is to be there, unchanged."""
+        found = {}
+        for name in os.listdir(evidence) if os.path.isdir(evidence) else []:
+            with open(os.path.join(evidence, name), "rb") as file:
+                found[name] = file.read()
+        changed = [name for name in seen if found.get(name) != seen[name]]
+        seen.update(found)
+        return changed
+
+    try:
+        if not report.check("restarts: the Alertmanager answers", until(60, lambda: ask(space.far, "/api/v2/status"))):
+            return
+        rules = script(work, "rules.yml", RULES.split("  - { name: everyone")[0])
+        long, calm = 40, 26     # seconds of an incident, and of the time after it
+        made = Lossy(os.path.join(work, "lossy.pcap"), 200, 2 * (long + calm), lambda at, n: at % (long + calm) < long and n % 10 == 0, width=20)
+        captures = capture.Captures(binary, space, work, report)
+        words = ["-q", "--rules", rules, "--alertmanager", "http://127.0.0.1:%d" % PORT, "--evidence", evidence, "--state", os.path.join(work, "state"),
+                 "--format", "json"]
+        run = captures.run(*words)
+        if run is None:
+            return
+        replay, damage = captures.replay(made), []
+        for incident in range(2):
+            report.check("incident %d: opened" % (incident + 1), until(30, lambda: len(notes()) > 2 * incident), run.told())
+            for number in range(restarts // 2):
+                time.sleep(2)
+                damage += keep()
+                run.stop(signal.SIGKILL if number % 2 else signal.SIGINT)
+                run = captures.run(*words)
+                if run is None:
+                    return
+            report.check("incident %d: closed" % (incident + 1), until(60, lambda: len(notes()) > 2 * incident + 1), run.told())
+            damage += keep()
+        replay.kill()
+        replay.wait()
+        run.stop()
+        time.sleep(3)
+        told = notes()
+        report.equal("%d restarts: what the Alertmanager told" % restarts, [state for state, _ in told], ["firing", "resolved"] * 2)
+        report.equal("each opened and closed with the same begin", [told[n][1] == told[n + 1][1] for n in range(0, len(told) - 1, 2)], [True, True])
+        damage += keep()
+        report.equal("evidence that changed or went", damage, [])
+        report.equal("captures of evidence", len(seen), 2)
+    finally:
+        manager.terminate()
+        manager.wait()
+
+
 def replays(binary, rules, evidence, alert, report):
     """The capture of the evidence gives the alert again."""
     path = os.path.join(evidence, alert["evidence"])
@@ -252,3 +328,4 @@ def check(binary, space, folder, report, is_long):
         report.skipped("a real Alertmanager: %s is not installed" % tool)
         return
     managed(binary, space, work, report, is_long)
+    restarted(binary, space, work, report)

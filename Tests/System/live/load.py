@@ -90,11 +90,15 @@ class Load:
                 if connection.messages == MESSAGES_OF_A_CONNECTION:
                     self.write(time, connection.close())
                     connection = open_now[place] = self.begin(time)
-                self.write(time + step // 4, connection.message(time // 1_000_000_000), step // 3)
+                self.write(time + step // 4, self.exchange(connection, time), step // 3)
                 self.messages += 1
             for connection in open_now:
                 self.write(START + count * step, connection.close())
         self.frames = 2 * self.messages
+
+    def exchange(self, connection, time):
+        """The packets of a message and its answer."""
+        return connection.message(time // 1_000_000_000)
 
     def begin(self, time):
         connection = Connection(self.connections)
