@@ -305,6 +305,9 @@ import Testing
         #expect(found["time_series_metric"] as? String == (isSeries ? field.metric?.rawValue : nil), "\(field.name)")
         #expect((found["time_series_dimension"] as? Bool == true) == (isSeries && field.isDimension), "\(field.name)")
       }
+      // Two runs of a sensor in one minute are two series.
+      let run = try #require(mapping("imdump.run.id", own) ?? mapping("imdump.run.id", common))
+      #expect((run["time_series_dimension"] as? Bool == true) == (isTimeSeries && isMetric))
       let settings = try #require((template["template"] as? [String: Any])?["settings"] as? [String: Any])
       #expect(settings["index.mode"] as? String == (isTimeSeries && isMetric ? "time_series" : nil))
     }

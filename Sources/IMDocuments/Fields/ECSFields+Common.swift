@@ -141,7 +141,7 @@ extension ECSFields {
       values: ["live", "offline"]),
     ECSField(
       "imdump.run.id", .keyword, ECSDataset.allCases,
-      "ID of the run: random in a live capture, derived from the input and the options for files"),
+      "ID of the run: random in a live capture, derived from the input and the options for files", isDimension: true),
     ECSField("imdump.sensor.name", .keyword, ECSDataset.allCases, "the sensor's name", isDimension: true),
     ECSField(
       "imdump.interface.name", .keyword, .ofCaptures, "the interface of a live capture", isDimension: true),
