@@ -84,6 +84,9 @@ extension Browser {
     var parts = [counted(Int64(totals.sessions), "session"), counted(totals.messages, "message"), lost]
     if totals.rejected > 0 { parts.append("\(grouped(UInt64(totals.rejected))) rejected") }
     if let heartbeats = heartbeatText { parts.append(heartbeats) }
+    if let first = totals.connections.first, let last = totals.connections.last {
+      parts.append("times \(zone.label(from: first.seconds, to: last.seconds))")
+    }
     return parts
   }
 

@@ -84,8 +84,8 @@ extension Browser {
       return
     }
     if pressedPrefix != nil {
-      let kinds = ProblemNames.all.enumerated().map { "\($0 + 1) \($1)" }.joined(separator: "  ")
-      grid.put(fitted: " next: \(kinds)", row: row, column: 0, width: grid.width, style: Style(.name))
+      let kinds = ProblemNames.digits(width: grid.width)
+      grid.put(fitted: kinds, row: row, column: 0, width: grid.width, style: Style(.name))
       return
     }
     if let note {

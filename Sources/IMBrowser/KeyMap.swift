@@ -178,10 +178,10 @@ package struct KeyMap: Sendable {
       Row(keys: [Key("n")], label: "n", action: .nextProblem, help: "the next message with a problem", word: "next!"),
       Row(keys: [Key("N")], label: "N", action: .previousProblem, help: "the previous message with a problem"),
     ]
-      + ProblemNames.all.enumerated().map { i, name in
+      + ProblemNames.helps.enumerated().map { i, help in
         Row(
           keys: [Key(.character(Unicode.Scalar(UInt8(0x31 + i))))], label: "'\(i + 1)", action: .nextOfKind(i),
-          help: "the next one that is \(name)", prefix: problemPrefix)
+          help: help, prefix: problemPrefix)
       } + [Row(keys: [Key("P")], label: "P", action: .problems, help: "problems by kind and cause")] + movingAmongMarks
       + general)
 

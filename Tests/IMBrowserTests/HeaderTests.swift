@@ -29,4 +29,12 @@ import Testing
     let changing = LocalZone { $0 < 1_760_000_050 ? (7_200, "CEST") : (3_600, "CET") }
     #expect(Self.title(changing, width: 80) == file + "2025-10-09 10:53:20 +02:00 to 09:55:08 +01:00")
   }
+
+  /// After `'`, the kinds of problems fit 80 columns; each has a digit and a sentence in the help.
+  @Test(arguments: [80, 140, 200]) func theKindsOfProblemsFit(_ width: Int) {
+    let text = ProblemNames.digits(width: width)
+    #expect(text.count <= width, "\(text)")
+    for i in ProblemNames.all.indices { #expect(text.contains("\(i + 1) "), "\(text)") }
+    #expect(ProblemNames.helps.count == ProblemNames.all.count)
+  }
 }
