@@ -272,7 +272,7 @@ import Testing
     ]
     let verdict = Verdict(MadeReport.model(.many(1, .acked), connections: failed))
     #expect(verdict.headline == "No message was lost, but 2 connection attempts failed")
-    #expect(Self.findings(verdict) == ["warning connections 2/3: 2 seen: 1 refused, 1 without an answer"])
+    #expect(Self.findings(verdict) == ["warning connections 2/3: 2 seen: 1 refused, 1 timed out"])
     #expect(verdict.findings[0].causes.map { "\($0.name) \($0.count)" } == ["refused 1", "timeout 1"])
     let back = ConnectionReport.made(4, .reset) {
       $0.figures = ConnectionMetrics(endpoint: 0)

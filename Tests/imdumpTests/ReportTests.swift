@@ -48,7 +48,7 @@ import Testing
     let tiles = Self.tiles(root)
     for (tile, path) in [
       ("Success", "total.success"), ("Loss", "total.loss"), ("Retry", "total.retry"),
-      ("Heartbeat loss", "total.heartbeats.loss"),
+      ("Heartbeats missed", "total.heartbeats.loss"),
     ] {
       // Where nothing is decoded, there is no tile of what is not known.
       guard let shown = tiles[tile]?.value else {

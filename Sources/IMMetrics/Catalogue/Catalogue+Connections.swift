@@ -81,8 +81,9 @@ extension Catalogue {
     }
     + fates.map { $0.of { $0.messages } } + [
       Row(
-        "control.failed", .count, .report, "control frames and receipts that were rejected or not answered",
-        text: [.column(.worst, "control failed", order: 2)]
+        "control.failed", .count, .report,
+        "control frames, receipts and other frames that are no messages, rejected or not answered",
+        text: [.column(.worst, "others failed", order: 2)]
       ) { connection, _, _ in .count(UInt64(connection.report.rare.failedControls)) }
     ] + ratios.map { $0.of { $0.messages } }
     + coarse(["p50", "p95", "p99"], accuracy: ", within 2.5 %").map { $0.of { $0.roundTrips } } + beats

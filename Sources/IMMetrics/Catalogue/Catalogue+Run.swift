@@ -292,7 +292,7 @@ extension Catalogue {
         return .count(ledger.connectionAttempts - min(ledger.connectionAttempts, ledger.knownAttempts))
       },
       result("refused", "connection_refused", attemptText("refused") + failedText("refused")) { $0.connectionsRefused },
-      result("timed_out", "connection_timeout", attemptText("timed out") + failedText("not answered")) {
+      result("timed_out", "connection_timeout", attemptText("timed out") + failedText("timed out")) {
         $0.connectionsTimedOut
       },
       Row(

@@ -311,7 +311,7 @@ extension Catalogue {
       "heartbeats.loss", .ratio, .fate, "heartbeats not answered in time, of those decided; 0 to 1",
       text: [
         .compared("heartbeat_loss", order: 1),
-        MetricPresentation(.tiles, "heartbeat", "heartbeats", .tile("Heartbeat loss"), order: 2),
+        MetricPresentation(.tiles, "heartbeat", "heartbeats", .tile("Heartbeats missed"), order: 2),
       ], kind: .gauge
     ) { server, _, _ in
       .part(server.metrics.heartbeats.missed, of: server.metrics.heartbeats.decided)

@@ -169,7 +169,7 @@ enum ChartSections {
     let kinds: [(name: String, unit: String, value: (ReportBucket) -> UInt64)] = [
       ("lost", "messages", { UInt64($0.lost) }), ("retried", "messages", { UInt64($0.retried) }),
       ("rejected", "messages", { UInt64($0.rejected) }), ("answer unknown", "messages", { UInt64($0.unknown) }),
-      ("heartbeats lost", "heartbeats", { UInt64($0.missed) }), ("missing bytes", "bytes", { $0.missingBytes }),
+      ("heartbeats missed", "heartbeats", { UInt64($0.missed) }), ("missing bytes", "bytes", { $0.missingBytes }),
     ]
     let strips = kinds.map { kind in
       let values = buckets.map { kind.value($0.value) }

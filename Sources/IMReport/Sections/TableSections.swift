@@ -69,7 +69,7 @@ enum ConnectionSection {
         .init(name: "session", isNumber: false), .init(name: "messages", isNumber: true),
         .init(name: "lost", isNumber: true), .init(name: "rejected", isNumber: true),
         .init(name: "unknown", isNumber: true), .init(name: "retries", isNumber: true),
-        .init(name: "heartbeats lost", isNumber: true),
+        .init(name: "heartbeats missed", isNumber: true),
       ] + Self.transport.map { .init(name: $0, isNumber: true) } + [
         .init(name: "missing", isNumber: true), .init(name: "retrans", isNumber: true),
         .init(name: "end", isNumber: false), .init(name: "remarks", isNumber: false),

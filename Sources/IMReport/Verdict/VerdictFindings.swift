@@ -236,7 +236,7 @@ struct VerdictFindings {
       ? "" : closed == counts.reconnects ? " after a clean close" : " (\(grouped(closed)) after a clean close)"
     let parts = [
       counts.refused > 0 ? "\(grouped(counts.refused)) refused" : nil,
-      counts.timedOut > 0 ? "\(grouped(counts.timedOut)) without an answer" : nil,
+      counts.timedOut > 0 ? "\(grouped(counts.timedOut)) timed out" : nil,
       counts.reset > 0 ? "\(grouped(counts.reset)) reset" : nil,
       logins > 0 ? "\(count(logins, "login")) rejected" : nil,
       counts.reconnects > 0 ? count(counts.reconnects, "reconnect") + afterClose : nil,
