@@ -15,7 +15,7 @@ extension Run {
 
   /// Says what there is of a capture beside what was decoded.
   package func hint(_ driver: Driver) {
-    for part in unread(driver) { logError(part.text) }
+    for part in unread(driver) { logFolded(part.text) }
     if let path = input.writePath, decode.secrets?.hasBlocks == true, !decode.writesSecrets {
       logError(
         "\(path): written without the TLS secrets of the capture, which stay in \(input.files.joined(separator: ", ")); --write-secrets writes them"

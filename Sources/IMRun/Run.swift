@@ -341,20 +341,20 @@ package struct Run {
             "\(count(timeless, "packet")) without a time (Simple Packet Blocks of pcapng): no round trips are measured")
         }
         if timeless < totals.packets, let first = totals.firstAt, let last = totals.lastAt {
-          logError(capturedWhen(first, last))
+          logFolded(capturedWhen(first, last))
         }
-        for line in summary(driver).lines { logError(line) }
+        for line in summary(driver).lines { logFolded(line) }
       }
       hint(driver)
     }
-    if !report.isQuiet { for note in driver.notes { logError(note) } }
+    if !report.isQuiet { for note in driver.notes { logFolded(note) } }
     return status
   }
 
   /// Prints the counts so far when SIGUSR1 has asked for them.
   func answerRequests(_ driver: Driver) {
     guard stopping.takeRequests() > 0 else { return }
-    for line in summary(driver).lines { logError(line) }
+    for line in summary(driver).lines { logFolded(line) }
   }
 
   /// Says what has been forgotten to stay within the limit on memory, once for each reason; the summary counts it.

@@ -1,6 +1,7 @@
 import Glibc
 import IMDescriptors
 package import IMOutput
+import IMTerminal
 
 /// Why output could not be written.
 package struct OutputError: Error, Equatable, CustomStringConvertible {
@@ -120,4 +121,18 @@ package func logError(_ text: String, quote: [String] = []) {
     line.literal("\n")
   }
   line.withBytes { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+}
+
+/// Writes a line to standard error as `logError` does. On a terminal that is narrower it is broken between words, and continues below,
+/// indented.
+package func logFolded(_ text: String) {
+  guard let width = Output(descriptor: STDERR_FILENO, name: "standard error").terminalWidth else {
+    return logError(text)
+  }
+  let lines = wrapped(text, cells: max(20, width - programName.utf8.count - 2), keepsWords: true).map { line in
+    var line = line
+    while line.last == " " { line.removeLast() }
+    return String(line)
+  }
+  logError(lines.first ?? "", quote: lines.dropFirst().map { "  " + $0 })
 }
