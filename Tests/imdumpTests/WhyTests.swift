@@ -21,6 +21,7 @@ import Testing
     let lines = run.output.split(separator: "\n").map(String.init)
     #expect((4...22).contains(lines.count), "\(run.output)")
     #expect(lines.allSatisfy { cells($0) <= 80 }, "\(run.output)")
+    #expect(!run.output.contains("\u{2026}") && !run.output.contains { $0 == "~" }, "\(run.output)")
     #expect(try Command.run(["why", path]).output == run.output)
     // Commands are to be pasted, and not cut: those of text are those of JSON.
     let next = lines.drop { !$0.hasPrefix("next: ") }.joined(separator: "\n")
