@@ -156,7 +156,7 @@ extension Catalogue {
       ) { minute, way, _ in
         let trips = minute.roundTrips.byDirection[way]
         return trips.count == 0 ? nil : .coarse(trips)
-      }
+      },
     ]
 
   /// Round trips with these percentiles: of both directions, for documents that had only these, and of each. `accuracy` is said of
