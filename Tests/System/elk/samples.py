@@ -30,7 +30,7 @@ def yaml_files(report):
         report.skipped("YAML: the Python package yaml is not installed")
         return
     for name in sorted(os.listdir(SAMPLES)):
-        if name.endswith(".yml"):
+        if name.endswith((".yml", ".yaml")):
             with open(os.path.join(SAMPLES, name), encoding="utf-8") as file:
                 report.check("%s is YAML" % name, isinstance(yaml.safe_load(file), dict))
 
