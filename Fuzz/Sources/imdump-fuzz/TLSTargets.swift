@@ -172,7 +172,7 @@ private struct Sealer {
         guard let base = header.baseAddress else { return [] }
         return withUnsafeBytes(of: AdditionalData(number, base, inner.count)) { [UInt8]($0.prefix(13)) }
       }
-    guard let context = EVP_CIPHER_CTX_new(), let cipher = Ciphers.all[CipherKind(suite)] else { fail("no cipher") }
+    guard let context = EVP_CIPHER_CTX_new(), let cipher = Ciphers.all[suite.kind] else { fail("no cipher") }
     defer { EVP_CIPHER_CTX_free(context) }
     var output = [UInt8](repeating: 0, count: inner.count + 16)
     var tag = [UInt8](repeating: 0, count: 16)
