@@ -259,7 +259,7 @@ def check_help(bench):
     terminal.press("Enter")
     terminal.wait("^ session 49147")
     terminal.press("F1")
-    terminal.wait("'2 +the next one that is unanswered")
+    terminal.wait("'2 +the next unanswered message")
 
 
 def check_the_equivalent_command(bench):
