@@ -74,7 +74,7 @@ enum ContentRedaction {
         continue
       case UInt8(ascii: "*"), UInt8(ascii: "%"), UInt8(ascii: "~"), UInt8(ascii: ">"), UInt8(ascii: "|"),
         UInt8(ascii: "#"), UInt8(ascii: "_"):
-        break
+        keepNumber(&text, at + 1..<end)
       case UInt8(ascii: ":"), UInt8(ascii: "("), UInt8(ascii: ","): text.set(at + 1..<end, .decimal)
       case UInt8(ascii: "+"), UInt8(ascii: "-"): text.set(at + 1..<end, .text(.utf8))
       // A command in words.
@@ -82,6 +82,13 @@ enum ContentRedaction {
       }
       at = next
     }
+  }
+
+  /// A number, `t` or `f` stays; anything else gets a stand-in.
+  private static func keepNumber(_ text: inout FrameText, _ range: Range<Int>) {
+    let isNumber = text.old[range].allSatisfy { $0 &- 0x30 < 10 || $0 == UInt8(ascii: "-") }
+    let isFlag = range.count == 1 && [UInt8(ascii: "t"), UInt8(ascii: "f")].contains(text.old[range.lowerBound])
+    if !isNumber && !isFlag { text.set(range, .text(.utf8)) }
   }
 
   // MARK: XML
@@ -98,6 +105,7 @@ enum ContentRedaction {
         text.set(at + 9..<end, .text(.utf8))
         at = min(range.upperBound, end + 3)
       } else if rest.starts(with: "<?".utf8) {
+        // The declaration: other instructions, and comments, are in no frame that is read.
         at = min(range.upperBound, find("?>", text.old, at, range.upperBound) + 2)
       } else if text.old[at] == UInt8(ascii: "<") {
         at = treat(&text, tag: at, range.upperBound)
@@ -134,21 +142,26 @@ enum ContentRedaction {
   }
 
   private static func find(_ pattern: StaticString, _ bytes: [UInt8], _ start: Int, _ end: Int) -> Int {
-    let wanted = Array("\(pattern)".utf8)
+    let pattern = Array("\(pattern)".utf8)
     var at = start
-    while at + wanted.count <= end {
-      if bytes[at..<at + wanted.count].elementsEqual(wanted) { return at }
+    while at + pattern.count <= end {
+      if bytes[at..<at + pattern.count].elementsEqual(pattern) { return at }
       at += 1
     }
     return end
   }
+
+  /// The most bytes of a reference to a character, such as `&quot;` or `&#x1f600;`.
+  private static let longestReference = 12
 
   /// A stand-in for a text of XML, in which references to characters stay what they are.
   static func standIn(xml bytes: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     var at = 0
     while at < bytes.count {
-      if bytes[at] == UInt8(ascii: "&"), let end = bytes[at...].firstIndex(of: UInt8(ascii: ";")) {
+      if bytes[at] == UInt8(ascii: "&"),
+        let end = bytes[at..<min(at + longestReference, bytes.count)].firstIndex(of: UInt8(ascii: ";"))
+      {
         result += bytes[at...end]
         at = end + 1
         continue

@@ -182,7 +182,7 @@ package final class FrameRedactor {
     treatNames(&text, frame)
   }
 
-  /// What the steps of a frame's type and its elements say of its body.
+  /// Treats the parts of the body that the steps of its type and its elements describe.
   private func treatParts(
     _ text: inout FrameText, _ frame: Frame, _ plan: ProtocolPlan, _ bytes: RawSpan, _ body: RawSpan,
     _ tlvs: Span<TLVRef>

@@ -224,6 +224,7 @@ import Testing
       ("*2\r\n:-120\r\n$-1\r\n", "*2\r\n:-111\r\n$-1\r\n"), ("+OK fine\r\n", "+XX xxxx\r\n"),
       ("#t\r\n,1.5e3\r\n", "#t\r\n,1.1e1\r\n"), ("PING now\r\n", "XXXX xxx\r\n"),
       ("$99999999999999999999\r\n", "$99999999999999999999\r\n"), ("$50\r\nabc", "$50\r\nxxx"),
+      ("*2\r\n#t\r\n_\r\n", "*2\r\n#t\r\n_\r\n"), ("#alice\r\n", "#xxxxx\r\n"),
     ]) func resp(_ old: String, _ new: String)
   {
     #expect(Self.made(old) { ContentRedaction.treat(&$0, resp: $1) } == new)
@@ -240,6 +241,8 @@ import Testing
         "<?xml version='1.0'?><s:s from='x' xmlns:s='http://x'>"
       ),
       ("<a><![CDATA[a<b]]></a>", "<a><![CDATA[x<x]]></a>"), ("<a b='", "<a b='"), ("<![CDATA[ab", "<![CDATA[xx"),
+      // What is longer than any reference is a text.
+      ("<a>&secretsecretsecret; &#x1f600;&</a>", "<a>&xxxxxxxxxxxxxxxxxx; &#x1f600;&</a>"),
     ]) func xml(_ old: String, _ new: String)
   {
     #expect(Self.made(old) { ContentRedaction.treat(&$0, xml: $1) } == new)
