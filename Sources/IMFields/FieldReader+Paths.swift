@@ -96,7 +96,7 @@ extension FieldReader {
   }
 
   /// Notes the bytes of values that are not to be shown: every value that their paths lead to, and all of a content that cannot be read to
-  /// its end, where nobody knows what else it has. Of equal names the first counts, so a further one is not found.
+  /// its end, because the rest of it is unknown. A path leads to the first of several equal names only.
   private mutating func hide(
     _ paths: FieldPaths, _ values: [ContentValue], _ range: Range<Int>, content: Int, isWhole: Bool
   ) {

@@ -57,7 +57,7 @@ package struct FieldReader: ~Copyable {
   package internal(set) var secrets: [Range<Int>] = []
   /// What stands where, where somebody asks for that.
   var marks: [FieldMark]?
-  /// The names of members in the paths of the last frame, where somebody asks for what stands where in its content, too.
+  /// The names of members in the paths of the last frame; `nil` unless `contentMarks` collects them.
   var pathNames: Set<[UInt8]>?
   /// Whether the bytes are the frame's, and not those of a value.
   var isOutermost = true
@@ -108,7 +108,7 @@ package struct FieldReader: ~Copyable {
     return marks ?? []
   }
 
-  /// What stands where in `frame`, the values of JSON included to which paths lead, and the names of members in these paths.
+  /// The places of the parts of `frame`, including the values of its content that paths lead to, and the names of members in these paths.
   package mutating func contentMarks(
     of frame: inout FieldFrame, _ plan: FieldPlan
   ) -> (marks: [FieldMark], names: Set<[UInt8]>) {

@@ -87,7 +87,7 @@ final class ShipFiles {
     report("\(shown(path)) is gone; \(grouped(byteCount)) bytes of it were not sent")
   }
 
-  /// Counts the files of an earlier process that are gone. Lines that it held were counted by nobody else.
+  /// Counts the files of an earlier process that are gone. The capture does not count the lines that this process held.
   private func compare(_ state: ShipState) {
     guard
       let folder = paths.first(where: { path in
@@ -264,7 +264,7 @@ final class ShipFiles {
   func advance(_ progress: [Int: ShipBatch.Progress]) {
     for (index, sent) in progress where files[index].offset != sent.sentTo {
       files[index].offset = sent.sentTo
-      files[index].lines = files[index].linesBefore + sent.sent
+      files[index].lines = files[index].linesBefore &+ sent.sent
       files[index].held = sent.held
       let descriptor = open(files[index].path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
       guard descriptor >= 0 else { continue }

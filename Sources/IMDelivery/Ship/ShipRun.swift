@@ -97,7 +97,7 @@ final class ShipRun {
         wait(Self.pause)
         continue
       }
-      // What is in memory is sent even if its file is removed meanwhile: whoever removes it counts the rest as lost.
+      // What is in memory is sent even if its file is removed meanwhile. The capture that removes it counts the other lines as lost.
       try saveFiles()
       if options.form == .ecs { try send() } else { try sendTelemetry() }
     }
@@ -453,7 +453,7 @@ final class ShipRun {
 
   /// Writes how far files are sent, and what was refused.
   private func save() throws(ShipError) {
-    // Files that were found meanwhile are behind these.
+    // Files that were found meanwhile follow these.
     let before = files.files.map(\.offset)
     var lines: [UInt8] = []
     var count: UInt64 = 0

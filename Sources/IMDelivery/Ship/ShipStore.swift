@@ -19,7 +19,8 @@ package final class ShipStore {
   /// there.
   init(folder: String) throws(ShipError) {
     self.folder = folder
-    if mkdir(folder, 0o750) != 0, errno != EEXIST { throw Self.error(folder, errno) }
+    // The user of the capture reads the state, to remove first what is sent. Documents in the folder have rights of their own.
+    if mkdir(folder, 0o755) != 0, errno != EEXIST { throw Self.error(folder, errno) }
     let lockPath = "\(folder)/lock"
     lock = openLock(lockPath, in: AT_FDCWD, mode: 0o640)
     guard lock >= 0 else {

@@ -109,7 +109,7 @@ package struct VerdictText {
       let (finding, others) = (blocks[i].finding, blocks[i].sentences.dropFirst())
       let lines = more(finding, others, limit - used())
       kept[i] += lines
-      // Without room for that, the mark of what is cut stands behind the first sentence.
+      // Without room for that, an ellipsis follows the first sentence.
       guard lines.isEmpty, others.count > finding.footnotes, let last = kept[i].popLast() else { continue }
       kept[i].append(fit(last + ellipsis, width - Self.indent))
     }

@@ -179,6 +179,7 @@ def outgrown(binary, folder, _, report):
         report.equal("--log-total %s: status" % name, run.returncode, 0)
         if not kills or total == "64M":
             report.equal("--log-total %s: status of ship" % name, max(status, last), 74 if "small" in name else 0)
+        report.equal("--log-total %s: another user may read the state" % name, os.stat(os.path.join(ship.logs, ".ship")).st_mode & 0o777, 0o755)
         report.check("--log-total %s: ship names the files" % name, ("is gone" in ship.text()) == ("small" in name), ship.text()[-500:])
         receiver.end()
 
