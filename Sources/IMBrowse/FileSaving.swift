@@ -11,29 +11,18 @@ import IMStore
 import IMSystem
 import IMWire
 
-/// A thread that writes files of messages: their rows as the store has them, or their packets, for which captures are read again.
-final class FileSaving {
-  let mailbox = RequestMailbox()
-  private var thread: WorkerThread?
-
-  /// Starts a thread over the store at `path`. Captures are read with `plans`, as when the store was made.
-  init(
+extension RequestThread {
+  /// A thread that writes files of messages of the store at `path`: their rows, or their packets, for which captures are read again with
+  /// `plans`, as when the store was made.
+  static func savingFiles(
     _ path: String, _ input: InputOptions, _ plans: [ProtocolPlan], _ decode: DecodeOptions, _ answers: AnswerMailbox
-  ) throws(CaptureError) {
-    let mailbox = mailbox
-    thread = try WorkerThread("imdump-files", isBehind: true, for: path, "write files") {
+  ) throws(CaptureError) -> RequestThread {
+    try RequestThread("imdump-files", isBehind: true, for: path, "write files") { mailbox in
       while let request = mailbox.take() {
         guard case .save(let wanted) = request else { continue }
         answers.put(.saved(wanted, Self.save(wanted, path, input, plans, decode, mailbox, answers)))
       }
     }
-  }
-
-  /// Ends the thread, and waits until it has ended.
-  func end() {
-    mailbox.end()
-    thread?.join()
-    thread = nil
   }
 
   private static func save(

@@ -6,21 +6,16 @@ import IMRun
 import IMStore
 import IMSystem
 
-/// A thread that finds the bytes of messages: a store holds none.
-///
-/// Where the frame stands in its capture in one piece, they are read there. Else the capture is decoded again up to the message: its
-/// connection alone, and where that does not find it, as through a tunnel, all of it.
-final class FrameReading {
-  let mailbox = RequestMailbox()
-  private var thread: WorkerThread?
-
-  /// Starts a thread for the messages of the store at `path`. `input` is read as when the store was made; its files are replaced by
-  /// those of a request.
-  init(
+extension RequestThread {
+  /// A thread that finds the bytes of messages of the store at `path`, which holds none. `input` is read as when the store was made; its files
+  /// are replaced by those of a request.
+  ///
+  /// Where the frame stands in its capture in one piece, they are read there. Else the capture is decoded again up to the message: its
+  /// connection alone, and where that does not find it, as through a tunnel, all of it.
+  static func readingFrames(
     _ path: String, _ input: InputOptions, _ plans: [ProtocolPlan], _ decode: DecodeOptions, _ answers: AnswerMailbox
-  ) throws(CaptureError) {
-    let mailbox = mailbox
-    thread = try WorkerThread("imdump-frames", for: "capture", "read frames") {
+  ) throws(CaptureError) -> RequestThread {
+    try RequestThread("imdump-frames", for: "capture", "read frames") { mailbox in
       let search = FrameSearch(input, plans, decode) { mailbox.isStale }
       var reader: StoreReader?
       while let request = mailbox.take() {
@@ -41,12 +36,5 @@ final class FrameReading {
         }
       }
     }
-  }
-
-  /// Ends the thread, and waits until it has ended.
-  func end() {
-    mailbox.end()
-    thread?.join()
-    thread = nil
   }
 }

@@ -13,15 +13,12 @@ struct NameSources {
   var keepsNames = false
 }
 
-/// A thread that finds names of ids.
-final class NameReading {
-  let mailbox = RequestMailbox()
-  private var thread: WorkerThread?
-
-  /// Starts a thread over the store at `path`.
-  init(_ sources: NameSources, _ path: String, _ answers: AnswerMailbox) throws(CaptureError) {
-    let mailbox = mailbox
-    thread = try WorkerThread("imdump-names", isBehind: true, for: path, "read names") {
+extension RequestThread {
+  /// A thread that finds names of ids in the store at `path`.
+  static func findingNames(
+    _ sources: NameSources, _ path: String, _ answers: AnswerMailbox
+  ) throws(CaptureError) -> RequestThread {
+    try RequestThread("imdump-names", isBehind: true, for: path, "read names") { mailbox in
       let file = sources.file.map { NameFile(reading: $0, isStale: { mailbox.isStale }).names } ?? [:]
       var finder = NameFinder(
         file: file, cache: sources.keepsNames ? (try? NameCache(path)) ?? nil : nil, resolver: sources.resolver,
@@ -34,13 +31,6 @@ final class NameReading {
       }
       finder.keep()
     }
-  }
-
-  /// Ends the thread, and waits until it has ended.
-  func end() {
-    mailbox.end()
-    thread?.join()
-    thread = nil
   }
 }
 

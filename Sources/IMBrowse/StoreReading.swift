@@ -4,12 +4,8 @@ import IMStore
 import IMSystem
 import IMWire
 
-/// A thread that reads a store for the browser, with a reader of its own.
-final class StoreReading {
-  let mailbox = RequestMailbox()
-  private var thread: WorkerThread?
-
-  /// What a thread reads.
+extension RequestThread {
+  /// What a thread reads of a store.
   enum Workload: String {
     /// Lists that are read whole.
     case lists
@@ -21,10 +17,11 @@ final class StoreReading {
     case previews
   }
 
-  /// Starts a thread over the store at `path` for `workload`.
-  init(_ path: String, _ workload: Workload, zone: LocalZone, _ answers: AnswerMailbox) throws(CaptureError) {
-    let mailbox = mailbox
-    thread = try WorkerThread("imdump-\(workload.rawValue)", for: path, "read the store") {
+  /// A thread that reads the store at `path` for `workload`, with a reader of its own.
+  static func reading(
+    _ path: String, _ workload: Workload, zone: LocalZone, _ answers: AnswerMailbox
+  ) throws(CaptureError) -> RequestThread {
+    try RequestThread("imdump-\(workload.rawValue)", for: path, "read the store") { mailbox in
       do throws(StoreError) {
         let reader = try StoreReader(path)
         reader.stop { mailbox.isStale }
@@ -47,13 +44,6 @@ final class StoreReading {
         while let request = mailbox.take() { answers.put(.failure(request, error.description)) }
       }
     }
-  }
-
-  /// Ends the thread, and waits until it has ended.
-  func end() {
-    mailbox.end()
-    thread?.join()
-    thread = nil
   }
 }
 
