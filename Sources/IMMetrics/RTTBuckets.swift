@@ -1,4 +1,4 @@
-package import IMWire
+import IMWire
 
 /// The boundaries of every round-trip histogram that imdump writes: from 1 µs to 120 s, each 1.05 times the one before, as far as whole
 /// microseconds allow.

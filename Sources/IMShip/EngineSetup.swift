@@ -1,4 +1,4 @@
-package import IMDocuments
+import IMDocuments
 
 /// What answers at an address.
 package struct EngineInfo: Equatable, Sendable {

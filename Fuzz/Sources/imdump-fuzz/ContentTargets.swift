@@ -26,7 +26,7 @@ private func plan(_ kind: ContentKind) -> ContentPlan {
   return builder.plan(form)
 }
 
-nonisolated(unsafe) private let plans = Dictionary(uniqueKeysWithValues: paths.keys.map { ($0, plan($0)) })
+private let plans = Dictionary(uniqueKeysWithValues: paths.keys.map { ($0, plan($0)) })
 
 private func content(_ input: UnsafeRawBufferPointer, _ kind: ContentKind) {
   guard let plan = plans[kind], let base = input.baseAddress else { return }

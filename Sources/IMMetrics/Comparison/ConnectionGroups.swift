@@ -1,5 +1,5 @@
 package import IMEngine
-package import IMWire
+import IMWire
 
 /// What connections came to, in groups: the units that `Chance` compares.
 ///

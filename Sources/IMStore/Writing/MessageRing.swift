@@ -1,5 +1,5 @@
 package import IMEngine
-package import IMFields
+import IMFields
 package import IMOutput
 import IMWire
 
